@@ -1,0 +1,75 @@
+// Brings a fresh clone to a usable state: dependencies, then the build. Node's own modules only; doing it again costs
+// nothing. `npm start` and `npm test` both come through here.
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..');
+process.chdir(root);
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) fail(`Node 20.19 or newer is needed, this is ${process.version}`);
+
+function fail(reason) {
+  console.error(`setup: ${reason}`);
+  process.exit(1);
+}
+
+// An outer npm exports its own command line and settings as npm_*; the inner one must not inherit those, or
+// `omit=dev` and the like leave us without a compiler.
+function innerNpmEnvironment() {
+  const keep =
+    /^npm_config_(cache|registry|userconfig|globalconfig|cafile|offline|prefer_offline|https?_proxy|proxy|noproxy)$/i;
+  const kept = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) || keep.test(name));
+  const environment = Object.fromEntries(kept);
+  delete environment.INIT_CWD;
+  delete environment.NODE_ENV;
+  return environment;
+}
+
+function run(what, command, args, environment = process.env) {
+  console.error(`setup: ${what}`);
+  // Everything goes to stderr: the only line on stdout of `npm start` is the server's URL.
+  const { error, status, signal } = spawnSync(command, args, { stdio: ['ignore', 2, 2], env: environment });
+  if (error) fail(`${command}: ${error.message}`);
+  if (status !== 0) fail(`${what} failed: ${command} ended with ${status ?? signal}`);
+}
+
+// Contents, not times: git sets times at checkout.
+function digest(files) {
+  const hash = createHash('sha256').update(process.version).update(process.arch);
+  for (const file of files) hash.update(file).update('\0').update(readFileSync(file));
+  return hash.digest('hex');
+}
+
+function filesBelow(folder) {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(folder, name))
+    .filter((path) => statSync(path).isFile())
+    .sort();
+}
+
+function once(stamp, inputs, outputs, make) {
+  const wanted = digest(inputs);
+  const isThere = outputs.every((path) => existsSync(path));
+  if (isThere && existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return;
+  rmSync(stamp, { force: true });
+  make();
+  mkdirSync(dirname(stamp), { recursive: true });
+  writeFileSync(stamp, wanted);
+}
+
+const npm = process.env.npm_execpath?.endsWith('.js') ? [process.execPath, process.env.npm_execpath] : ['npm'];
+const locked = ['package.json', 'package-lock.json', '.npmrc'];
+once('node_modules/.setup', locked, ['node_modules/.bin/tsc', 'node_modules/.bin/esbuild'], () =>
+  run(
+    'installing dependencies',
+    npm[0],
+    [...npm.slice(1), 'ci', '--include=dev', '--include=optional'],
+    innerNpmEnvironment(),
+  ),
+);
+const sources = [...filesBelow('src'), 'scripts/build.mjs', 'tsconfig.json', ...locked];
+once('dist/.setup', sources, ['dist/cli.cjs'], () => run('building', process.execPath, ['scripts/build.mjs']));

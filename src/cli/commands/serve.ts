@@ -1,0 +1,85 @@
+/** `farhand serve` and its alias `exec-server`: flags -> a running server -> exit status. */
+import { constants } from 'node:os';
+import { type Log, listenOnStdio, listenOnWebSocket, type RunningServer } from '../../server/index.ts';
+import { parseListenUrl } from '../../transport/index.ts';
+import { type LogFormat, type LogLevel, openLog } from '../logger.ts';
+import { type ParsedOptions, parseOptions } from '../options.ts';
+import { LISTEN, readAuth, readMaxConnections, readServerOptions, readTls, SERVE_OPTIONS } from './serve-options.ts';
+
+export async function serve(args: readonly string[]): Promise<number> {
+  const options = parseOptions(SERVE_OPTIONS, args);
+  const log = openLog(
+    (options.text('log-level') ?? 'info') as LogLevel, // The table's choices are these types.
+    (options.text('log-format') ?? 'text') as LogFormat,
+  );
+  survive(log);
+  const server = await open(options, log);
+  if (server.url !== undefined) announce(server.url, options.has('hint'));
+  stopOnSignals(server, log);
+  await server.done;
+  return 0;
+}
+
+async function open(options: ParsedOptions, log: Log): Promise<RunningServer> {
+  const listen = parseListenUrl(options.text('listen') ?? LISTEN.fallback);
+  const auth = readAuth(options, listen.type);
+  const common = readServerOptions(options, log);
+  if (listen.type === 'stdio') {
+    return listenOnStdio({ ...common, input: process.stdin, output: process.stdout });
+  }
+  const isOpen = !auth && common.authToken === undefined && !options.has('allow-unauthenticated');
+  if (isOpen && !isLoopback(listen.host)) {
+    throw new Error(
+      `refusing to serve ${listen.host} without authentication: add --ws-auth or --auth-token-file, or --allow-unauthenticated if the network is trusted`,
+    );
+  }
+  return await listenOnWebSocket({
+    ...common,
+    host: listen.host,
+    port: listen.port,
+    maxConnections: readMaxConnections(options),
+    auth,
+    tls: readTls(options),
+  });
+}
+
+function isLoopback(host: string): boolean {
+  return host === '::1' || host.startsWith('127.');
+}
+
+function announce(url: string, withHint: boolean): void {
+  process.stdout.on('error', () => {}); // Whoever started us may not read the line; that is their choice.
+  process.stdout.write(`${url}\n`);
+  if (!withHint) return;
+  const http = url.replace(/^ws/, 'http');
+  process.stderr.write(
+    [
+      `farhand serves on ${url}; Ctrl-C stops it and every process it started.`,
+      'Try it from another terminal:',
+      `  curl -i ${http}/readyz`,
+      `  CODEX_EXEC_SERVER_URL=${url} codex exec --skip-git-repo-check 'run uname -a and tell me what it printed'`,
+      '',
+    ].join('\n'),
+  );
+}
+
+function stopOnSignals(server: RunningServer, log: Log): void {
+  let isStopping = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (isStopping) process.exit(128 + constants.signals[signal]);
+      isStopping = true;
+      log.info('stopping', { signal });
+      void server.stop(); // `done` tells, and `stop` does not reject.
+    });
+  }
+}
+
+/** A defect in one request must not end the processes of every other client. */
+function survive(log: Log): void {
+  const report = (error: unknown): void => {
+    log.error('unexpected error', { error: error instanceof Error ? (error.stack ?? error.message) : String(error) });
+  };
+  process.on('uncaughtException', report);
+  process.on('unhandledRejection', report);
+}

@@ -1,0 +1,247 @@
+/**
+ * One process: Running -> Exited -> Closed, one counter for its events (seq), one owner. It cuts output into chunks,
+ * keeps them in its log, answers reads and decides when the child is paused. It knows nothing of connections; the owner
+ * listens to `onEvent` and says through `pause`/`resume` and the log what the client has taken.
+ */
+import { constants } from 'node:os';
+import { CLOSED_RETENTION_MS, MAX_CHUNK_BYTES } from '../limits.ts';
+import { ExecError } from '../protocol/errors.ts';
+import { deferred } from '../util/deferred.ts';
+import type { Chunk, OutputLog } from './output-log.ts';
+import type { ExitStatus, OutputStream, SpawnedChild } from './spawner.ts';
+import { StdinQueue } from './stdin.ts';
+
+export type ProcessEvent =
+  | { type: 'output'; seq: number; stream: OutputStream; bytes: Uint8Array }
+  | { type: 'exited'; seq: number; exitCode: number }
+  | { type: 'closed'; seq: number };
+
+export type ProcessState =
+  | { type: 'running' }
+  | { type: 'exited'; exitCode: number }
+  | { type: 'closed'; exitCode: number };
+
+/** Who wants the child's output to stop; it flows only while nobody does. */
+export type PauseReason = 'congested' | 'unconfirmed' | 'detached';
+
+export type ReadRequest = { afterSeq: number; maxBytes: number | undefined; waitMs: number };
+
+export type ReadResult = {
+  chunks: Chunk[];
+  nextSeq: number;
+  state: ProcessState;
+  /** What the log no longer holds; absent while it holds everything. */
+  lost: { firstSeq: number; bytes: number } | undefined;
+};
+
+export type ProcessOptions = {
+  id: string;
+  child: SpawnedChild;
+  log: OutputLog;
+  tty: boolean;
+  /** False when the child has no stdin to write to. */
+  writable: boolean;
+  onEvent(process: Process, event: ProcessEvent): void;
+};
+
+// The longest delay setTimeout takes; a longer wait is as good as for ever.
+const MAX_TIMER_MS = 2_147_483_647;
+
+export class Process {
+  readonly id: string;
+  readonly log: OutputLog;
+  readonly #child: SpawnedChild;
+  readonly #tty: boolean;
+  readonly #stdin: StdinQueue | undefined;
+  readonly #onEvent: ProcessOptions['onEvent'];
+  readonly #paused = new Set<PauseReason>();
+  readonly #waiters = new Set<() => void>();
+  #state: ProcessState = { type: 'running' };
+  #nextSeq = 1;
+  readonly #closed = deferred();
+  #ended = false;
+  #retention: NodeJS.Timeout | undefined;
+
+  constructor({ id, child, log, tty, writable, onEvent }: ProcessOptions) {
+    this.id = id;
+    this.log = log;
+    this.#child = child;
+    this.#tty = tty;
+    this.#stdin = writable ? new StdinQueue(child) : undefined;
+    this.#onEvent = onEvent;
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  get state(): ProcessState {
+    return this.#state;
+  }
+
+  /** The number the next event will get. */
+  get nextSeq(): number {
+    return this.#nextSeq;
+  }
+
+  /** Resolves after the `closed` event. */
+  get closed(): Promise<void> {
+    return this.#closed.promise;
+  }
+
+  /** Lets events flow; called once the start was answered, so that no event can precede the answer. */
+  begin(): void {
+    this.#child.begin({
+      output: (stream, bytes) => this.#output(stream, bytes),
+      exited: (status) => this.#exited(status),
+      ended: () => {
+        this.#ended = true;
+        this.#closeIfDone();
+      },
+    });
+  }
+
+  pause(reason: PauseReason): void {
+    if (this.#paused.size === 0) this.#child.pause();
+    this.#paused.add(reason);
+  }
+
+  resume(reason: PauseReason): void {
+    if (this.#paused.delete(reason) && this.#paused.size === 0) this.#child.resume();
+  }
+
+  /** Long poll. `onWait` is called once if the answer is not there yet. */
+  async read(request: ReadRequest, signal: AbortSignal, onWait: () => void): Promise<ReadResult> {
+    const deadline = performance.now() + request.waitMs;
+    for (let waited = false; ; ) {
+      const seenSeq = this.#nextSeq;
+      const result = await this.#readNow(request);
+      const remainingMs = deadline - performance.now();
+      if (isAnswer(result, request) || remainingMs <= 0) return result;
+      if (seenSeq !== this.#nextSeq) continue; // Something happened while the log was read.
+      if (!waited) onWait();
+      waited = true;
+      await this.#nextEvent(remainingMs, signal);
+    }
+  }
+
+  /** Queued or written; waits when the queue is full, after calling `onWait`. */
+  async write(writeId: string, bytes: Uint8Array, onWait: () => void): Promise<'accepted' | 'stdinClosed'> {
+    if (!this.#stdin) return 'stdinClosed';
+    const accepted = this.#stdin.write(writeId, bytes);
+    if (accepted instanceof Promise) onWait();
+    return accepted;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    if (this.#state.type === 'running') this.#child.signal(name);
+  }
+
+  /** Ends the group at once and stops reading; false when the process had exited already. */
+  terminate(): boolean {
+    if (this.#state.type !== 'running') return false;
+    this.#end();
+    return true;
+  }
+
+  /** Ends whatever is left of it: also descendants that outlived the child and still hold its streams. */
+  dispose(): void {
+    clearTimeout(this.#retention);
+    if (this.#state.type !== 'closed') this.#end();
+  }
+
+  /** Calls `expired` once the process has been closed for the retention time. */
+  startRetention(expired: () => void, retentionMs = CLOSED_RETENTION_MS): void {
+    clearTimeout(this.#retention);
+    this.#retention = setTimeout(expired, retentionMs).unref();
+  }
+
+  stopRetention(): void {
+    clearTimeout(this.#retention);
+  }
+
+  #end(): void {
+    this.#stdin?.fail();
+    this.#child.kill();
+  }
+
+  #output(stream: OutputStream, bytes: Uint8Array): void {
+    for (let start = 0; start < bytes.length; start += MAX_CHUNK_BYTES) {
+      const chunk = bytes.subarray(start, start + MAX_CHUNK_BYTES);
+      const seq = this.#nextSeq++;
+      this.log.append(seq, stream, chunk);
+      this.#emit({ type: 'output', seq, stream, bytes: chunk });
+    }
+  }
+
+  #exited(status: ExitStatus): void {
+    const exitCode = exitCodeOf(status, this.#tty);
+    this.#state = { type: 'exited', exitCode };
+    this.#stdin?.childGone();
+    this.#emit({ type: 'exited', seq: this.#nextSeq++, exitCode });
+    this.#closeIfDone();
+  }
+
+  #closeIfDone(): void {
+    if (!this.#ended || this.#state.type !== 'exited') return;
+    this.#state = { type: 'closed', exitCode: this.#state.exitCode };
+    this.#emit({ type: 'closed', seq: this.#nextSeq++ });
+    this.#closed.resolve();
+  }
+
+  #emit(event: ProcessEvent): void {
+    for (const wake of this.#waiters) wake();
+    this.#onEvent(this, event);
+  }
+
+  async #readNow({ afterSeq, maxBytes }: ReadRequest): Promise<ReadResult> {
+    // Taken before the read, so that nothing is announced as seen that the read could not give.
+    const nextSeq = this.#nextSeq;
+    const state = this.#state;
+    const chunks = (await this.log.read(afterSeq, maxBytes)).filter((chunk) => chunk.seq < nextSeq);
+    const last = chunks.at(-1);
+    const { lostBytes, firstSeq } = this.log;
+    return {
+      chunks,
+      nextSeq: maxBytes === undefined || !last ? nextSeq : last.seq + 1,
+      state,
+      lost: lostBytes > 0 ? { firstSeq: firstSeq ?? nextSeq, bytes: lostBytes } : undefined,
+    };
+  }
+
+  async #nextEvent(timeoutMs: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    let wake = (): void => {};
+    let fail = (_reason: unknown): void => {};
+    const woken = new Promise<void>((resolve, reject) => {
+      wake = resolve;
+      fail = reject;
+    });
+    const timer = setTimeout(wake, Math.min(timeoutMs, MAX_TIMER_MS));
+    const onAbort = (): void => fail(signal.reason);
+    signal.addEventListener('abort', onAbort);
+    this.#waiters.add(wake);
+    try {
+      await woken;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+      this.#waiters.delete(wake);
+    }
+  }
+}
+
+/** The reference's rule: output, the end, or an exit the reader has not seen yet. */
+function isAnswer({ chunks, nextSeq, state }: ReadResult, { afterSeq }: ReadRequest): boolean {
+  return chunks.length > 0 || state.type === 'closed' || (state.type === 'exited' && afterSeq < nextSeq - 1);
+}
+
+/** Pipes report 128 + signal; a terminal reports 1 for any death by signal, as the reference does. */
+function exitCodeOf({ code, signal }: ExitStatus, tty: boolean): number {
+  if (code !== null) return code;
+  if (signal === null) return -1;
+  if (tty) return 1;
+  const number = Object.entries(constants.signals).find(([name]) => name === signal)?.[1];
+  if (number === undefined) throw new ExecError('internal', `unknown signal ${signal}`);
+  return 128 + number;
+}
