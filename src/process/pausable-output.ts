@@ -12,7 +12,7 @@ export class PausableOutput {
   #held: Uint8Array[] = [];
   #receiver: Receiver | undefined;
   #paused = false;
-  #ended = false;
+  #state: 'reading' | 'closed' | 'ended' = 'reading';
 
   /** Nothing is delivered before `begin`. The source is owned from here on. */
   constructor(source: Readable) {
@@ -21,7 +21,10 @@ export class PausableOutput {
     source.on('data', (bytes: Uint8Array) => this.push(bytes));
     // An error on a stream from a child is its end (a terminal says EIO); `close` follows.
     source.on('error', () => {});
-    source.on('close', () => this.#endIfDone());
+    source.on('close', () => {
+      this.#state = 'closed';
+      this.#endIfDone();
+    });
   }
 
   /** `ended` is called once, after the last delivery. */
@@ -81,8 +84,8 @@ export class PausableOutput {
   }
 
   #endIfDone(): void {
-    if (this.#ended || !this.#receiver || !this.#source.closed || this.#held.length > 0) return;
-    this.#ended = true;
+    if (this.#state !== 'closed' || !this.#receiver || this.#held.length > 0) return;
+    this.#state = 'ended';
     this.#receiver.ended();
   }
 }

@@ -23,9 +23,12 @@ export type ForkArguments = [
   onExit: (code: number, signal: number) => void,
 ];
 
+/** `fd` is the master side of the terminal, not blocking; `pty` is the path of the side the child has. */
+export type ForkedChild = { pid: number; fd: number; pty: string };
+
 export type PtyBinding = {
-  /** A child that leads a session on a new terminal; `fd` is the other side of that terminal, not blocking. */
-  fork(...args: ForkArguments): { fd: number; pid: number };
+  /** A child that leads a session on a new terminal. */
+  fork(...args: ForkArguments): ForkedChild;
   resize(fd: number, cols: number, rows: number): void;
   /** A program macOS needs for the start. */
   helperPath: string;

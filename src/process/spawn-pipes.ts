@@ -16,6 +16,9 @@ import type { ExitStatus, SpawnEvents, SpawnedChild, SpawnRequest } from './spaw
 /** Descriptors of this process that every child would inherit, because nobody could mark them otherwise. */
 export type LeakyDescriptors = ReadonlySet<number>;
 
+/** Two for each of three pipes, two for Node to hear of a failed exec, one for /dev/null. */
+const DESCRIPTORS_PER_START = 9;
+
 /** Starts a child; rejects with the system's text when that fails, and then nothing is left of it. */
 export async function spawnPipes(
   request: SpawnRequest,
@@ -49,6 +52,7 @@ function fork({ argv, arg0, cwd, env, stdin }: SpawnRequest, program: string, le
       windowsHide: true,
       stdio,
     });
+  refuseWithoutDescriptors();
   const stdio: (number | 'ignore' | 'pipe')[] = [stdin === 'pipe' ? 'pipe' : 'ignore', 'pipe', 'pipe'];
   if (leaky.size === 0) return start(stdio);
   // They cannot be closed in the child, but they can be replaced by something harmless.
@@ -59,6 +63,16 @@ function fork({ argv, arg0, cwd, env, stdin }: SpawnRequest, program: string, le
     return start(stdio);
   } finally {
     closeSync(nothing);
+  }
+}
+
+/** Node forgets the pipes it prepared when it runs out of descriptors on the way; nobody could close them then. */
+function refuseWithoutDescriptors(): void {
+  const probes: number[] = [];
+  try {
+    while (probes.length < DESCRIPTORS_PER_START) probes.push(openSync('/dev/null', 'r'));
+  } finally {
+    for (const fd of probes) closeSync(fd);
   }
 }
 

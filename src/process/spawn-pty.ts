@@ -3,14 +3,14 @@
  * while the child lives and empties it by hand when the child is gone, because the stream loses what is left; writes to
  * it by hand, because the stream would block the whole server on input nobody takes. Does no lookup.
  */
-import { closeSync, existsSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, constants as files, openSync, readSync, writeSync } from 'node:fs';
 import { constants } from 'node:os';
 import { ReadStream } from 'node:tty';
 import { ExecError } from '../protocol/errors.ts';
 import { killGroup, signalGroup } from './kill-tree.ts';
 import { errorCode, osErrorText } from './os-error.ts';
 import { PausableOutput } from './pausable-output.ts';
-import type { PtyBinding } from './pty-binding.ts';
+import type { ForkedChild, PtyBinding } from './pty-binding.ts';
 import type { ExitStatus, SpawnEvents, SpawnedChild, SpawnRequest, TerminalSize } from './spawner.ts';
 import { terminalEnvironment } from './terminal-env.ts';
 
@@ -44,7 +44,7 @@ export function spawnPty(
   const { file, args, env } = commandOf(request, program);
   const { rows, cols } = request.terminal;
   let exited: ((status: ExitStatus) => void) | undefined;
-  let forked: { fd: number; pid: number };
+  let forked: ForkedChild;
   try {
     const onExit = (code: number, signal: number): void => exited?.(toStatus(code, signal));
     forked = binding.fork(file, args, env, request.cwd, cols, rows, -1, -1, false, binding.helperPath, onExit);
@@ -52,7 +52,7 @@ export function spawnPty(
     throw new ExecError('internal', whyNoTerminal(), { cause });
   }
   try {
-    const child = new PtyChild(forked.pid, forked.fd, binding);
+    const child = new PtyChild(forked, binding);
     // The exit is reported in a later turn of the loop, so it cannot be missed.
     exited = (status) => child.exited(status);
     return child;
@@ -110,19 +110,28 @@ class PtyChild implements SpawnedChild {
   #writes: PendingWrite[] = [];
   #retry: NodeJS.Timeout | undefined;
 
-  constructor(pid: number, fd: number, binding: PtyBinding) {
+  constructor({ pid, fd, pty }: ForkedChild, binding: PtyBinding) {
     this.pid = pid;
     this.#fd = fd;
     this.#binding = binding;
-    this.#source = new ReadStream(fd);
+    // While we hold the child's side as well, the stream sees no end before the child's own. It would close the master
+    // then, and a child that closes its output a moment before it exits would die of the hang-up instead.
+    const slave = openSync(pty, files.O_RDWR | files.O_NOCTTY);
+    try {
+      this.#source = new ReadStream(fd);
+    } catch (cause) {
+      closeSync(slave);
+      throw cause;
+    }
     masters.add(fd);
-    this.#output = new PausableOutput(this.#source);
     // The stream believes a short read before a hang-up to be the last one. Its descriptor is still open here.
     this.#source.on('end', () => this.#takeTail());
     this.#source.on('close', () => {
+      closeSync(slave);
       masters.delete(fd);
       this.#dropWrites();
     });
+    this.#output = new PausableOutput(this.#source);
   }
 
   /** The direct child was collected. Nothing it printed can come later: the terminal was hung up with it. */
@@ -219,7 +228,7 @@ class PtyChild implements SpawnedChild {
     try {
       return writeSync(this.#fd, bytes, offset);
     } catch (error) {
-      return errorCode(error) === 'EAGAIN' ? 'full' : all;
+      return all;
     }
   }
 

@@ -19,10 +19,15 @@ export class DeliveryCount {
     }
   }
 
+  /** Whether anything sent has not arrived. */
+  get pending(): boolean {
+    return this.#arrived < this.#sent;
+  }
+
   /** True when everything sent so far has arrived, false when the end comes first. */
   confirm(): Promise<boolean> {
     if (this.#ended) return Promise.resolve(false);
-    if (this.#arrived === this.#sent) return Promise.resolve(true);
+    if (!this.pending) return Promise.resolve(true);
     const answer = deferred<boolean>();
     this.#waiting.push({ sent: this.#sent, answer });
     return answer.promise;

@@ -113,6 +113,20 @@ test('an output that was closed under us is noticed with the next message', asyn
   expect(await connection.closed).toMatchObject({ type: 'lost', text: expect.stringContaining('failed to write') });
 });
 
+test.each([
+  ['is being written', nextTurn],
+  ['waits for its turn', async () => {}],
+])('an output that is closed while a message %s is a loss at once', async (_name, wait) => {
+  const output = new Writable({ write: () => {} });
+  const connection = open(new PassThrough(), output);
+  connection.send('{"method":"a"}');
+  const unconfirmed = connection.confirm();
+  await wait();
+  output.destroy();
+  expect(await connection.closed).toMatchObject({ type: 'lost', text: expect.stringContaining('failed to write') });
+  expect(await unconfirmed).toBe(false);
+});
+
 test('an input that was closed before its end is a loss', async () => {
   const input = new PassThrough();
   const connection = open(input);

@@ -56,7 +56,7 @@ class StdioConnection implements Connection {
     input.on('error', (error) => this.#failReading(osErrorText(error)));
     output.on('error', (error) => this.#failWriting(osErrorText(error)));
     output.on('close', () => {
-      if (output.writableLength > 0) this.#failWriting(OUTPUT_GONE);
+      if (this.#deliveries.pending) this.#failWriting(OUTPUT_GONE);
     });
     input.on('data', (chunk: Buffer) => this.#read(chunk));
     input.on('end', () => this.#readEnd());
@@ -150,12 +150,11 @@ class StdioConnection implements Connection {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#inbox.end();
-    this.#cork.release();
     const settle = (): void => {
       clearTimeout(timer);
       this.#input.destroy();
       // A stream that has finished closes itself, once its reader has everything.
-      this.#output.destroy();
+      if (!this.#output.writableFinished) this.#output.destroy();
       this.#gate.end();
       this.#deliveries.end();
       this.#closed.resolve(reason);

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { openPair, TRANSPORTS, type TransportName } from '../../test/support/transport-pairs.ts';
 import { MAX_QUEUED_INCOMING, SEND_HIGH_WATER_BYTES } from '../limits.ts';
 import type { Message } from '../wire/message.ts';
@@ -163,6 +163,19 @@ describe.each(TRANSPORTS)('over %s', (name: TransportName) => {
     expect(await take(pair.far)).toEqual([]);
     await pair.far.closed;
     expect(pair.far.isClosed).toBe(true);
+  });
+
+  test('no timer outlives the connection', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+    try {
+      for (const how of ['end', 'drop'] as const) {
+        await using pair = await openPair(name);
+        await Promise.all([pair.near.close(how), take(pair.far), pair.far.closed]);
+        expect(vi.getTimerCount()).toBe(0);
+      }
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('a sender that waits for drained is let go when the connection ends', async () => {

@@ -27,18 +27,18 @@ export class TurnCork {
     // A tick runs after the promise jobs that queued it, so the answers to a batch of messages leave together.
     process.nextTick(() => {
       this.#scheduled = false;
-      this.release();
+      this.#release();
     });
   }
 
   /** Call after a write. */
   added(bytes: number): void {
     this.#bytes += bytes;
-    if (this.#bytes >= MAX_JOINED_BYTES) this.release();
+    if (this.#bytes >= MAX_JOINED_BYTES) this.#release();
   }
 
   /** Lets go of what is held, now. */
-  release(): void {
+  #release(): void {
     if (!this.#held) return;
     this.#held = false;
     this.#bytes = 0;

@@ -216,7 +216,7 @@ describe('keep-alive', () => {
   });
 
   test('a peer that answers pings, or only talks, is left alone', async () => {
-    await using raw = await openRaw({ pingIntervalMs: 10 });
+    await using raw = await openRaw({ pingIntervalMs: 50 });
     for (let n = 0; n < 8; n += 1) {
       const ping = await raw.peer.next();
       expect(ping?.opcode).toBe(PING);
@@ -242,7 +242,7 @@ describe('keep-alive', () => {
   });
 
   test('a peer whose answers we do not read, because our consumer is behind, is left alone', async () => {
-    await using raw = await openRaw({ pingIntervalMs: 10 });
+    await using raw = await openRaw({ pingIntervalMs: 50 });
     raw.peer.write(...Array.from({ length: 5_000 }, () => frame(TEXT, STATUS)));
     for (let n = 0; n < 8; n += 1) raw.peer.write(frame(PONG, (await raw.peer.next())?.payload ?? ''));
     expect(raw.connection.isClosed).toBe(false);
@@ -293,7 +293,7 @@ describe('the end', () => {
     expect(await raw.peer.next()).toBeUndefined();
     raw.peer.socket.end();
     await closing;
-    expect(performance.now() - started).toBeLessThan(500);
+    expect(performance.now() - started).toBeLessThan(900);
   });
 
   test('drop cuts without a close frame', async () => {
@@ -309,7 +309,7 @@ describe('the end', () => {
     const started = performance.now();
     await raw.connection.close('drop');
     await ending;
-    expect(performance.now() - started).toBeLessThan(500);
+    expect(performance.now() - started).toBeLessThan(900);
   });
 
   test("the peer's close frame is answered with its code and ends cleanly", async () => {

@@ -72,6 +72,7 @@ export async function dialWebSocket(url: string, options: DialOptions = {}): Pro
     socket = response.socket;
   });
   ws.once('unexpected-response', (_request, response: IncomingMessage) => {
+    // Reading never rejects, and what follows only settles the dial.
     void readRefusal(response).then((body) => {
       const status = response.statusCode ?? 0;
       const reason = `HTTP error: ${status} ${response.statusMessage ?? ''}`.trimEnd();
@@ -84,6 +85,7 @@ export async function dialWebSocket(url: string, options: DialOptions = {}): Pro
   ws.on('error', onError);
   ws.once('open', () => {
     if (socket === undefined) return;
+    ws.off('error', onError); // From here on the connection looks after its errors.
     const label = `exec-server websocket ${shown}`;
     const { pingIntervalMs } = options;
     opened.resolve(new WebSocketConnection(ws, socket, { label, endCode: 1000, pingIntervalMs }));

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import { Socket } from 'node:net';
+import { type AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { WebSocketServer } from 'ws';
 import { HTTP_HEAD_TIMEOUT_MS, MAX_CONNECTIONS } from '../limits.ts';
@@ -87,6 +87,7 @@ class Listener implements WebSocketListener {
   readonly #connections = new Set<WebSocketConnection>();
   readonly #stopped = deferred();
   #state: 'accepting' | 'stopping' = 'accepting';
+  #url = '';
   #takenSlots = 0;
   #webSocketServer: Promise<WebSocketServer> | undefined;
 
@@ -110,16 +111,15 @@ class Listener implements WebSocketListener {
   }
 
   get url(): string {
-    const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the listener is not open');
-    const scheme = this.#options.tls === undefined ? 'ws' : 'wss';
-    return `${scheme}://${formatAddress(address.address, address.port)}`;
+    return this.#url;
   }
 
   /** Called once, when the port is open. */
   start(): void {
+    const { address = '', port = 0 } = toAddress(this.#server);
+    this.#url = `${this.#options.tls === undefined ? 'ws' : 'wss'}://${formatAddress(address, port)}`;
     this.#server.on('error', (error) => this.#log.warn('websocket accept failed', { error: osErrorText(error) }));
-    // Not before the caller has had its turn to say where it listens.
+    // Not before the caller has had its turn to say where it listens. Should it fail, the first upgrade says so.
     setImmediate(() => this.#loadWebSocketServer().catch(() => {})).unref();
   }
 
@@ -210,6 +210,11 @@ class Listener implements WebSocketListener {
   #warn(message: string, socket: Duplex, error: unknown): void {
     this.#log.warn(message, { peer: toPeer(socket), error: osErrorText(error).trim() });
   }
+}
+
+function toAddress(server: Server): Partial<AddressInfo> {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address : {};
 }
 
 function toPeer(socket: Duplex): string | undefined {

@@ -1,8 +1,8 @@
-/** The recorded exchanges of the exec-server core, each one test, against the server of server.ts. */
+/** The recorded exchanges of the exec-server core on Linux, each one test, against the server of server.ts. */
 import { expect, test } from 'vitest';
 import { asOurs, DIFFERENCES } from './differences.ts';
 import { isHttpScenario, replayHttp } from './http-replay.ts';
-import { planFor } from './plan.ts';
+import { missingProgram, planFor } from './plan.ts';
 import { replay } from './replay.ts';
 import { referenceProgram, startGoldenServer } from './server.ts';
 import { readTranscript, scenarioNames } from './transcript.ts';
@@ -12,16 +12,22 @@ const timeoutMs = referenceProgram ? 60_000 : 15_000;
 
 for (const name of scenarioNames()) {
   const transcript = readTranscript(name);
-  test(`${name}: ${transcript.note}`, { timeout: 2 * timeoutMs }, async () => {
-    if (isHttpScenario(name)) {
-      await replayHttp(transcript);
-      return;
-    }
-    const plan = planFor(name);
-    await using server = await startGoldenServer(plan.server);
-    const expected = server.kind === 'ours' ? asOurs(transcript, plan, server) : { transcript, plan };
-    await replay({ server, ...expected, timeoutMs });
-  });
+  test.runIf(process.platform === 'linux')(
+    `${name}: ${transcript.note}`,
+    { timeout: 2 * timeoutMs },
+    async (context) => {
+      if (isHttpScenario(name)) {
+        await replayHttp(transcript);
+        return;
+      }
+      const plan = planFor(name);
+      const missing = missingProgram(plan);
+      if (missing !== undefined) context.skip(`${missing} is not installed`);
+      await using server = await startGoldenServer(plan.server);
+      const expected = server.kind === 'ours' ? asOurs(transcript, plan, server) : { transcript, plan };
+      await replay({ server, ...expected, timeoutMs });
+    },
+  );
 }
 
 test('every difference belongs to a recording', () => {

@@ -16,7 +16,7 @@ export type PeerOptions = {
   logs: Map<string, EventLog>;
   /** How each notification of the recording is built, by method. */
   shapes: ReadonlyMap<string, string>;
-  /** The reference sends neighbours in the wrong order now and then; ours never may. */
+  /** The reference now and then sends neighbours in the wrong order, or an event before its start; ours never may. */
   strictOrder: boolean;
 };
 
@@ -25,6 +25,9 @@ export class Peer {
   readonly #answers = new Map<string, Answer[]>();
   readonly #requests = new Map<string, SentRequest>();
   readonly #seqs = new Map<string, number[]>();
+  /** Processes whose start has not been answered yet, and those of them that have had events all the same. */
+  readonly #starting = new Set<string>();
+  readonly #early = new Set<string>();
   #wire: Wire | undefined;
   #arrivals = 0;
   #closedHow: string | undefined;
@@ -57,7 +60,9 @@ export class Peer {
   send(data: string | Buffer, binary = false): void {
     const message = typeof data === 'string' ? parseObject(data) : undefined;
     if (message && typeof message.method === 'string' && message.id !== undefined) {
-      this.#requests.set(JSON.stringify(message.id), { method: message.method, params: member(message, 'params') });
+      const params = member(message, 'params');
+      this.#requests.set(JSON.stringify(message.id), { method: message.method, params });
+      if (message.method === 'process/start') this.#starting.add(String(params.processId));
     }
     this.#wire?.send(data, { binary });
   }
@@ -138,10 +143,11 @@ export class Peer {
 
   #onAnswer(id: string, text: string): void {
     const { method, params } = this.#requests.get(id) ?? {};
-    const startsProcess = method === 'process/start' && text.includes('"result":');
-    if (startsProcess && params) {
-      this.#options.logs.set(String(params.processId), new EventLog());
-      this.#seqs.set(String(params.processId), []);
+    const processId = method === 'process/start' ? String(params?.processId) : undefined;
+    if (processId !== undefined) {
+      this.#starting.delete(processId);
+      const isEarly = this.#early.delete(processId);
+      if (text.includes('"result":') && !isEarly) this.#newLog(processId);
     }
     this.#answers.set(id, [...(this.#answers.get(id) ?? []), { text, arrival: this.#arrivals++ }]);
   }
@@ -155,23 +161,28 @@ export class Peer {
     if (known !== undefined && shape !== known) throw new Error(`built as ${shape} instead of ${known}`);
     const params = member(message, 'params');
     const processId = String(params.processId);
-    this.#checkStarted(processId);
-    const log = this.#options.logs.get(processId) ?? new EventLog();
-    this.#options.logs.set(processId, log);
     const seq = Number(params.seq);
-    log.add(seq, toEvent(String(message.method), params));
-    const seqs = this.#seqs.get(processId) ?? [];
-    seqs.push(seq);
-    this.#seqs.set(processId, seqs);
+    this.#logFor(processId).add(seq, toEvent(String(message.method), params));
+    this.#seqs.get(processId)?.push(seq);
   }
 
-  /** The answer to process/start comes before the first event of the process. */
-  #checkStarted(processId: string): void {
-    if (this.#options.logs.has(processId)) return;
-    const starts = [...this.#requests.values()].filter(({ method }) => method === 'process/start');
-    if (starts.some(({ params }) => params.processId === processId)) {
-      throw new Error('a process event came before process/start was answered');
+  #logFor(processId: string): EventLog {
+    const log = this.#options.logs.get(processId);
+    const isPast = !log || log.closedSeq !== undefined;
+    if (isPast && this.#starting.has(processId) && !this.#early.has(processId)) {
+      if (this.#options.strictOrder) throw new Error('a process event came before process/start was answered');
+      this.#early.add(processId);
+      return this.#newLog(processId);
     }
+    if (!this.#seqs.has(processId)) this.#seqs.set(processId, []);
+    return log ?? this.#newLog(processId);
+  }
+
+  #newLog(processId: string): EventLog {
+    const log = new EventLog();
+    this.#options.logs.set(processId, log);
+    this.#seqs.set(processId, []);
+    return log;
   }
 }
 

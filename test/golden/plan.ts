@@ -2,7 +2,7 @@
  * What a scenario needs besides its recording: how the server was started, what had happened before the first line,
  * what the recording waited for, and which output differs from run to run. None for most.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import type { EventLog } from './event-log.ts';
 import {
   collapseFlood,
@@ -28,6 +28,8 @@ export type Situation = {
 };
 
 export type Plan = {
+  /** Programs its processes run that not every machine has. */
+  needs?: readonly string[];
   server?: GoldenServerOptions;
   /** The client ended the connections; elsewhere a recorded close is the server's doing. */
   clientDrops?: boolean;
@@ -93,12 +95,14 @@ const PLANS: Readonly<Record<string, Plan>> = {
     normalise: (text, _, { home }) => sortLines(forgetPackagePath(text).replaceAll(home, '/tmp/example/home')),
   },
   'process-pty': {
+    needs: ['ps'],
     normalise: (text, processId) => {
       const steady = forgetUser(forgetProcessNumbers(text));
       return processId === 'pty1' ? sortLines(steady) : steady;
     },
   },
   'process-start-more': {
+    needs: ['ps', 'awk'],
     normalise: (text, processId, { spawner }) => {
       const steady = forgetUser(forgetProcessNumbers(text));
       if (processId.startsWith('env')) return sortLines(steady);
@@ -137,6 +141,11 @@ const PLANS: Readonly<Record<string, Plan>> = {
 
 export function planFor(scenario: string): Plan {
   return PLANS[scenario] ?? {};
+}
+
+/** The first program of the plan that this machine does not have. */
+export function missingProgram({ needs = [] }: Plan): string | undefined {
+  return needs.find((program) => !DEFAULT_PATH.split(':').some((folder) => existsSync(`${folder}/${program}`)));
 }
 
 async function startProcess(peer: Peer, processId: string, argv: string[]): Promise<void> {

@@ -244,8 +244,6 @@ class Replay {
   #logs(processId: string): { recordedLog: EventLog; actualLog: EventLog } {
     const recordedLog = this.#recordedLogs.get(processId) ?? new EventLog();
     const actualLog = this.#actualLogs.get(processId) ?? new EventLog();
-    this.#recordedLogs.set(processId, recordedLog);
-    this.#actualLogs.set(processId, actualLog);
     return { recordedLog, actualLog };
   }
 

@@ -1,4 +1,5 @@
 /** A child of any spawner with everything it did written down, for tests. */
+import { readFileSync } from 'node:fs';
 import type { ExitStatus, OutputStream, SpawnedChild, Spawner, SpawnRequest } from '../../src/process/spawner.ts';
 import { deferred } from '../../src/util/deferred.ts';
 
@@ -8,6 +9,19 @@ export const TEST_PATH = '/usr/local/bin:/usr/bin:/bin';
 export function requestFor(argv: string[], rest: Partial<SpawnRequest> = {}): SpawnRequest {
   const plain = { arg0: undefined, cwd: '/tmp', env: { PATH: TEST_PATH }, stdin: 'none', terminal: undefined } as const;
   return { argv, ...plain, ...rest };
+}
+
+/** False once it is dead, collected or not. */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    return false;
+  }
+}
+
+export async function untilDead(pid: number): Promise<void> {
+  while (isRunning(pid)) await new Promise((resolve) => setImmediate(resolve));
 }
 
 export class WatchedChild implements AsyncDisposable {

@@ -1,7 +1,10 @@
 /** `farhand serve` and its alias `exec-server`: flags -> a running server -> exit status. */
+import { fstatSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { constants } from 'node:os';
+import type { Writable } from 'node:stream';
 import { type Log, listenOnStdio, listenOnWebSocket, type RunningServer } from '../../server/index.ts';
-import { parseListenUrl } from '../../transport/index.ts';
+import { isLoopback, parseListenUrl } from '../../transport/index.ts';
 import { type LogFormat, type LogLevel, openLog } from '../logger.ts';
 import { type ParsedOptions, parseOptions } from '../options.ts';
 import { LISTEN, readAuth, readMaxConnections, readServerOptions, readTls, SERVE_OPTIONS } from './serve-options.ts';
@@ -14,8 +17,8 @@ export async function serve(args: readonly string[]): Promise<number> {
   );
   survive(log);
   const server = await open(options, log);
+  stopOnSignals(server, log); // Before the announcement: whoever reads the URL may stop us at once.
   if (server.url !== undefined) announce(server.url, options.has('hint'));
-  stopOnSignals(server, log);
   await server.done;
   return 0;
 }
@@ -25,7 +28,7 @@ async function open(options: ParsedOptions, log: Log): Promise<RunningServer> {
   const auth = readAuth(options, listen.type);
   const common = readServerOptions(options, log);
   if (listen.type === 'stdio') {
-    return listenOnStdio({ ...common, input: process.stdin, output: process.stdout });
+    return listenOnStdio({ ...common, input: process.stdin, output: openStdout() });
   }
   const isOpen = !auth && common.authToken === undefined && !options.has('allow-unauthenticated');
   if (isOpen && !isLoopback(listen.host)) {
@@ -43,8 +46,10 @@ async function open(options: ParsedOptions, log: Log): Promise<RunningServer> {
   });
 }
 
-function isLoopback(host: string): boolean {
-  return host === '::1' || host.startsWith('127.');
+/** Node writes to a pipe on stdout synchronously; a client that does not read would stop the whole server. */
+function openStdout(): Writable {
+  const kind = fstatSync(1);
+  return kind.isFIFO() || kind.isSocket() ? new Socket({ fd: 1, readable: false, writable: true }) : process.stdout;
 }
 
 function announce(url: string, withHint: boolean): void {

@@ -3,10 +3,10 @@
  * says where it has got to and waits for its cue. The line stays open as long as any process of that command lives, so
  * its end is the proof that all of them are gone. The commands are bash, which can open such a line by itself.
  */
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { createServer, type Server, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { EventLog, within } from './event-log.ts';
+import { close, listen } from './loopback.ts';
 
 type Said = { performer: Performer; word: string };
 
@@ -51,18 +51,17 @@ export class Cue {
     this.#sockets.add(socket);
     new Performer(socket, this.#said);
   });
+  #port = 0;
 
   static async open(): Promise<Cue> {
     const cue = new Cue();
-    cue.#listener.listen(0, '127.0.0.1');
-    await once(cue.#listener, 'listening');
+    cue.#port = await listen(cue.#listener);
     return cue;
   }
 
   /** A shell command that runs the script with `say WORD` and `wait_for_cue` at hand; it first says its own name. */
   script(name: string, script: string): string {
-    const { port } = this.#listener.address() as AddressInfo;
-    const head = `exec 3<>/dev/tcp/127.0.0.1/${port}; say() { echo "$1" >&3; }; wait_for_cue() { read -r -u 3 _; }`;
+    const head = `exec 3<>/dev/tcp/127.0.0.1/${this.#port}; say() { echo "$1" >&3; }; wait_for_cue() { read -r -u 3 _; }`;
     return `exec bash -c ${quote(`${head}; say ${name}; ${script}`)}`;
   }
 
@@ -75,7 +74,6 @@ export class Cue {
 
   async [Symbol.asyncDispose](): Promise<void> {
     for (const socket of this.#sockets) socket.destroy();
-    this.#listener.close();
-    await once(this.#listener, 'close');
+    await close(this.#listener);
   }
 }

@@ -3,12 +3,11 @@
  * the model call tools and resolves with what the client told it in return, so a test reads as a conversation. It
  * judges nothing.
  */
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { EventLog } from './event-log.ts';
+import { close, listen } from './loopback.ts';
 
 const bodyShape = z.object({ input: z.array(z.looseObject({ type: z.optional(z.string()) })) });
 const toolOutputShape = z.object({
@@ -61,18 +60,19 @@ function readToolOutputs(body: string): Map<string, string> {
 
 export class Model {
   readonly #requests = new EventLog<Request>();
+  // Answers every failure itself, so nobody has to wait for it.
   readonly #listener: Server = createServer((request, response) => void this.#receive(request, response));
   #answered = 0;
+  #port = 0;
 
   static async open(): Promise<Model> {
     const model = new Model();
-    model.#listener.listen(0, '127.0.0.1');
-    await once(model.#listener, 'listening');
+    model.#port = await listen(model.#listener);
     return model;
   }
 
   get baseUrl(): string {
-    return `http://127.0.0.1:${(this.#listener.address() as AddressInfo).port}/v1`;
+    return `http://127.0.0.1:${this.#port}/v1`;
   }
 
   /** Calls tools, all in one response, without waiting for what comes of it. */
@@ -146,7 +146,6 @@ export class Model {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listener.closeAllConnections();
-    this.#listener.close();
-    await once(this.#listener, 'close');
+    await close(this.#listener);
   }
 }

@@ -21,7 +21,7 @@ import { Tap } from './tap.ts';
 export const MARKER = 'FARHAND_INTEROP_MARKER';
 
 let open: Disposables | undefined;
-let describeOpen = (): string => '';
+let describeOpen = (): string => 'nothing was started';
 
 afterEach(async ({ task }) => {
   const closing = open;
@@ -55,7 +55,7 @@ type Setting = { scope: Disposables; folder: string; marker: string; env: Record
 function openSetting(): Setting {
   const scope = new Disposables();
   open = scope;
-  describeOpen = () => '';
+  describeOpen = () => 'the client was not started';
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'farhand-interop-')));
   scope.defer(() => rmSync(folder, { recursive: true, force: true }));
   return { scope, folder, marker: `served-${newWord()}`, env: plainEnvironment(folder) };

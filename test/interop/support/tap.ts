@@ -2,11 +2,11 @@
  * Stands between the client and a WebSocket server, on the level of TCP: passes bytes on as they are, records the
  * messages in them, and can withhold, reset and refuse connections. It never speaks the protocol itself.
  */
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Server, type Socket } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { EventLog } from './event-log.ts';
 import { FrameDecoder } from './frame-decoder.ts';
+import { close, listen } from './loopback.ts';
 import { Recording } from './recording.ts';
 
 type Pair = { client: Socket; server: Socket; isHeld: boolean };
@@ -21,6 +21,7 @@ export class Tap {
   readonly #unreadable: unknown[] = [];
   #manner: 'accepting' | 'refusing' = 'accepting';
   #connections = 0;
+  #port = 0;
 
   private constructor(target: URL) {
     this.#target = target;
@@ -29,13 +30,12 @@ export class Tap {
 
   static async open(target: string): Promise<Tap> {
     const tap = new Tap(new URL(target));
-    tap.#listener.listen(0, '127.0.0.1');
-    await once(tap.#listener, 'listening');
+    tap.#port = await listen(tap.#listener);
     return tap;
   }
 
   get url(): string {
-    return `ws://127.0.0.1:${(this.#listener.address() as AddressInfo).port}`;
+    return `ws://127.0.0.1:${this.#port}`;
   }
 
   /** From now on what the server sends over the present connections is recorded but does not arrive. */
@@ -109,8 +109,7 @@ export class Tap {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.cut();
-    this.#listener.close();
-    await once(this.#listener, 'close');
+    await close(this.#listener);
     if (this.#unreadable.length > 0) throw new AggregateError(this.#unreadable, 'the tap could not read everything');
   }
 }
