@@ -5,7 +5,6 @@
  */
 import { constants } from 'node:os';
 import { CLOSED_RETENTION_MS, MAX_CHUNK_BYTES } from '../limits.ts';
-import { ExecError } from '../protocol/errors.ts';
 import { deferred } from '../util/deferred.ts';
 import type { Chunk, OutputLog } from './output-log.ts';
 import type { ExitStatus, OutputStream, SpawnedChild } from './spawner.ts';
@@ -242,6 +241,6 @@ function exitCodeOf({ code, signal }: ExitStatus, tty: boolean): number {
   if (signal === null) return -1;
   if (tty) return 1;
   const number = Object.entries(constants.signals).find(([name]) => name === signal)?.[1];
-  if (number === undefined) throw new ExecError('internal', `unknown signal ${signal}`);
-  return 128 + number;
+  // Signals without a name (the real-time ones) are spelled by their number.
+  return 128 + (number ?? Number(/^SIG(\d+)$/.exec(signal)?.[1] ?? 0));
 }

@@ -242,7 +242,7 @@ test('output of a descendant may follow the exit; the end comes after the last h
 });
 
 test('kill ends the whole group and closes the pipes even of a descendant that escaped', async () => {
-  await using child = await shell('setsid sleep 100 & echo $!; sleep 100 & wait');
+  await using child = await shell('setsid sh -c "echo \\$\\$; exec sleep 100" & wait');
   const escaped = Number((await child.until(/(\d+)\n/))[1]);
   child.child.kill();
   expect(await child.finished()).toEqual({ code: null, signal: 'SIGKILL' });

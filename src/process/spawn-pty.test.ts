@@ -144,6 +144,19 @@ test('a child that exits while paused loses nothing, however late it is resumed'
   expect(child.bytes().byteLength).toBe(3_392);
 });
 
+test('what was read but not delivered before a pause comes before what is read at the exit', async () => {
+  await using child = await shell('stty -echo; echo one; read x; echo two; read x; echo three');
+  await child.until(/one/);
+  child.child.pause();
+  await child.child.write(Buffer.from('\n'));
+  for (let turn = 0; turn < 50; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  await child.child.write(Buffer.from('\n'));
+  await child.exited;
+  child.child.resume();
+  await child.ended;
+  expect(child.text()).toBe('one\r\ntwo\r\nthree\r\n');
+});
+
 test('pausing stops the child and resuming lets it go on', async () => {
   await using child = await start(['seq', '1', '40000']);
   child.onOutput = () => child.child.pause();

@@ -228,7 +228,7 @@ class PtyChild implements SpawnedChild {
     try {
       return writeSync(this.#fd, bytes, offset);
     } catch (error) {
-      return all;
+      return errorCode(error) === 'EAGAIN' ? 'full' : all;
     }
   }
 

@@ -24,8 +24,13 @@ export function forgetProcessNumbers(text: string): string {
     .replace(/(pipe|socket):\[\d+\]/g, '$1:[N]')
     .replace(/\/proc\/\d+\//g, '/proc/N/')
     .replace(/\/dev\/pts\/\d+/g, '/dev/pts/N')
-    .replace(/SigQ:\t\S+/, 'SigQ:\tN');
+    .replace(/SigQ:\t\S+/, 'SigQ:\tN')
+    .replace(/(Sig(?:Blk|Cgt):\t)([0-9a-f]{16})/g, (_, name: string, mask: string) => name + forgetShellSignals(mask));
 }
+
+// INT, TERM and CHLD: bash blocks and catches them for moments while it starts the very program that prints the masks.
+const SHELL_SIGNALS = (1n << 1n) | (1n << 14n) | (1n << 16n);
+const forgetShellSignals = (mask: string): string => (BigInt(`0x${mask}`) & ~SHELL_SIGNALS).toString(16);
 
 /** The recorded program puts a folder of its package first in PATH. */
 export function forgetPackagePath(text: string): string {
