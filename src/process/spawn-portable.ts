@@ -10,7 +10,8 @@ import type { SpawnedChild, Spawner, SpawnRequest } from './spawner.ts';
 
 /** What this spawner does worse than the native one. */
 export const PORTABLE_LIMITS: readonly string[] = [
-  'Standard input and output of a process are sockets, not pipes: /dev/stdin, /dev/stdout and /dev/stderr cannot be opened by name.',
+  'Standard input and output of a process are sockets, not pipes: /dev/stdin, /dev/stdout and /dev/stderr cannot be opened by name, and bash with a writable stdin takes itself for a remote login and reads ~/.bashrc.',
+  'Descriptors that the server itself inherited from whoever started it reach its children.',
   'If the server is killed, processes on pipes live on; those on a terminal get a hang-up.',
   'Starting a process takes longer the more memory the server uses.',
   'Death by a real-time signal on pipes is reported as exit code 0.',

@@ -62,7 +62,7 @@ function announce(url: string, withHint: boolean): void {
       `farhand serves on ${url}; Ctrl-C stops it and every process it started.`,
       'Try it from another terminal:',
       `  curl -i ${http}/readyz`,
-      `  CODEX_EXEC_SERVER_URL=${url} codex exec --skip-git-repo-check 'run uname -a and tell me what it printed'`,
+      `  CODEX_EXEC_SERVER_URL=${url} codex exec --skip-git-repo-check -s danger-full-access 'run uname -a'`,
       '',
     ].join('\n'),
   );
