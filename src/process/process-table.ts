@@ -67,8 +67,9 @@ export class ProcessTable {
     if (entry?.type === 'starting') entry.cancel();
   }
 
-  delete(id: string): void {
-    this.#entries.delete(id);
+  /** Frees the id if it is still this process's. */
+  delete(process: Process): void {
+    if (this.find(process.id) === process) this.#entries.delete(process.id);
   }
 
   *live(): Iterable<Process> {

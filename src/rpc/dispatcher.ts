@@ -71,6 +71,7 @@ class Dispatcher<T extends Table, C> {
   readonly #context: C;
   readonly #log: Log;
   readonly #lanes: Lanes;
+  readonly #concurrentRequests: number;
   readonly #abort = new AbortController();
 
   constructor(connection: Connection, { surface, context, concurrentRequests, log }: DispatchOptions<T, C>) {
@@ -79,6 +80,7 @@ class Dispatcher<T extends Table, C> {
     this.#context = context;
     this.#log = log;
     this.#lanes = new Lanes({ width: concurrentRequests });
+    this.#concurrentRequests = concurrentRequests;
   }
 
   async run(): Promise<void> {
@@ -101,7 +103,7 @@ class Dispatcher<T extends Table, C> {
       case 'request':
         return this.#request(message);
       case 'malformed':
-        this.#connection.send(encodeError(-1, { code: CODES.invalidRequest, message: message.detail }));
+        this.#refuse(-1, new ExecError('invalidRequest', message.detail), 'malformed message');
         return undefined;
       case 'notification':
         return this.#notification(message.method, message.params);
@@ -115,7 +117,7 @@ class Dispatcher<T extends Table, C> {
     const { id, method } = message;
     const row = Object.hasOwn(this.#surface.table, method) ? this.#surface.table[method] : undefined;
     if (!row?.result) {
-      this.#fail(id, new ExecError('unknownMethod', `unknown method \`${method}\``), method);
+      this.#refuse(id, new ExecError('unknownMethod', `unknown method \`${method}\``), method);
       return undefined;
     }
     let params: unknown;
@@ -123,12 +125,24 @@ class Dispatcher<T extends Table, C> {
       params = decodeParams(row, message.params);
       if (row.family !== undefined) this.#surface.gate(row.family, this.#context);
     } catch (error) {
-      this.#fail(id, error, method);
+      this.#refuse(id, error, method);
       return undefined;
     }
     if (row.lane === 'inline') return this.#run(id, method, params, { leave: () => {} });
     this.#enqueue(row, message, params);
     return undefined;
+  }
+
+  /** Says no without running anything. One at a time means in order, so a refusal waits for its turn then. */
+  #refuse(id: RequestId, error: unknown, method: string): void {
+    if (this.#concurrentRequests > 1) {
+      this.#fail(id, error, method);
+      return;
+    }
+    const run = (): undefined => {
+      this.#fail(id, error, method);
+    };
+    this.#lanes.add('ordinary', { tag: undefined, weight: 0, run, cancelled: run });
   }
 
   #enqueue(row: Row, { id, method, size = 0 }: Request, params: unknown): void {

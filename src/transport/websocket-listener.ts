@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import { type AddressInfo, Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { WebSocketServer } from 'ws';
 import { HTTP_HEAD_TIMEOUT_MS, MAX_CONNECTIONS } from '../limits.ts';
@@ -83,7 +83,8 @@ class Listener implements WebSocketListener {
   readonly #options: WebSocketListenerOptions;
   readonly #limit: number;
   readonly #log: Log;
-  readonly #sockets = new Set<Socket>();
+  /** Open sockets and where they come from: a socket that was reset no longer knows. */
+  readonly #sockets = new Map<Duplex, string>();
   readonly #connections = new Set<WebSocketConnection>();
   readonly #stopped = deferred();
   #state: 'accepting' | 'stopping' = 'accepting';
@@ -97,10 +98,12 @@ class Listener implements WebSocketListener {
     this.#limit = options.maxConnections ?? MAX_CONNECTIONS;
     this.#log = options.log ?? SILENT_LOG;
     server.maxConnections = this.#limit + SPARE_SOCKETS;
-    server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
+    const onSocket = (socket: Socket): void => {
+      this.#sockets.set(socket, formatAddress(socket.remoteAddress ?? 'unknown', socket.remotePort ?? 0));
       socket.once('close', () => this.#sockets.delete(socket));
-    });
+    };
+    server.on('connection', onSocket);
+    server.on('secureConnection', onSocket); // With TLS requests come on a second socket, above the first.
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       const { status, headers, body } = this.#answer(request) ?? notAnUpgrade;
       response.writeHead(status, { ...headers, 'content-length': Buffer.byteLength(body) }).end(body);
@@ -132,7 +135,7 @@ class Listener implements WebSocketListener {
   async close(): Promise<void> {
     this.stopAccepting();
     await Promise.all([...this.#connections].map((connection) => connection.close('end', 'server is shutting down')));
-    for (const socket of this.#sockets) socket.destroy();
+    for (const socket of this.#sockets.keys()) socket.destroy();
     await this.#stopped.promise;
   }
 
@@ -203,23 +206,22 @@ class Listener implements WebSocketListener {
 
   #refuse(request: IncomingMessage, answer: HttpAnswer): void {
     const { status, body } = answer;
-    this.#log.warn('websocket upgrade refused', { peer: toPeer(request.socket), status, reason: body || undefined });
+    this.#log.warn('websocket upgrade refused', {
+      peer: this.#sockets.get(request.socket),
+      status,
+      reason: body || undefined,
+    });
     endWith(request.socket, request.method === 'HEAD' ? { ...answer, body: '' } : answer);
   }
 
   #warn(message: string, socket: Duplex, error: unknown): void {
-    this.#log.warn(message, { peer: toPeer(socket), error: osErrorText(error).trim() });
+    this.#log.warn(message, { peer: this.#sockets.get(socket), error: osErrorText(error).trim() });
   }
 }
 
 function toAddress(server: Server): Partial<AddressInfo> {
   const address = server.address();
   return typeof address === 'object' && address !== null ? address : {};
-}
-
-function toPeer(socket: Duplex): string | undefined {
-  if (!(socket instanceof Socket) || socket.remoteAddress === undefined) return undefined;
-  return formatAddress(socket.remoteAddress, socket.remotePort ?? 0);
 }
 
 /** Writes a whole HTTP answer to a socket that the HTTP server has let go, and closes it. */

@@ -81,6 +81,23 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     else expect((await client.finished('p')).exitCode).toBe(137);
   });
 
+  test('refusals are answered in their turn too', async () => {
+    await using server = await startServer(transport);
+    const client = await server.connect();
+    const last = client.answerTo(9_003);
+    const start = { processId: 'p', argv: ['true'], cwd: 'file:///tmp', env: { PATH: '/usr/bin:/bin' }, tty: false };
+    client.connection.send(encodeRequest(9_001, 'process/start', start));
+    client.connection.send('oops');
+    client.connection.send(encodeRequest(9_002, 'nope'));
+    client.connection.send(encodeRequest(9_003, 'process/start', {}));
+    await last;
+    const ids = client.messages.flatMap((message) =>
+      message.type === 'response' || message.type === 'error' ? [Number(message.id)] : [],
+    );
+    expect(ids.slice(-4)).toEqual([9_001, -1, 9_002, 9_003]);
+    await client.finished('p');
+  });
+
   test('5,000 pipelined requests are all answered, in order', async () => {
     await using server = await startServer(transport);
     const client = await server.connect();

@@ -151,6 +151,7 @@ export class Session {
   }
 
   #onEvent(process: Process, event: ProcessEvent): void {
+    if (this.#processes.find(process.id) !== process) return; // Its start was cancelled: nobody knows of it.
     const attachment = this.#attachment;
     if (attachment) {
       const bytes = attachment.notifier.push(process, event);
@@ -186,7 +187,7 @@ export class Session {
 
   #startRetention(process: Process): void {
     process.startRetention(() => {
-      this.#processes.delete(process.id);
+      this.#processes.delete(process);
       this.#attachment?.delivery.forget(process);
     }, this.#settings.closedRetentionMs);
   }
