@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { innerNpmEnvironment, npmCommand } from './inner-npm.mjs';
 
 const CODEX_VERSION = '0.166.0';
 // Room for a slow line; a registry that does not answer must not hold up a build for ever.
@@ -41,25 +42,14 @@ function findInstalled() {
   return binaries.find((path) => existsSync(path) && versionOf(path) === CODEX_VERSION);
 }
 
-// An outer npm exports its own command line and settings as npm_*; the inner one must not take them for its own.
-function innerNpmEnvironment() {
-  const keep =
-    /^npm_config_(cache|registry|userconfig|globalconfig|cafile|offline|prefer_offline|https?_proxy|proxy|noproxy)$/i;
-  const kept = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) || keep.test(name));
-  const environment = Object.fromEntries(kept);
-  delete environment.INIT_CWD;
-  delete environment.NODE_ENV;
-  return environment;
-}
-
 function install() {
   console.error(`interop: installing Codex ${CODEX_VERSION} into .interop/`);
   mkdirSync(store, { recursive: true });
   writeFileSync(join(store, 'package.json'), '{ "private": true }\n');
-  const npm = process.env.npm_execpath?.endsWith('.js') ? [process.execPath, process.env.npm_execpath] : ['npm'];
+  const [npm, ...npmArgs] = npmCommand;
   const quiet = ['--no-audit', '--no-fund', '--no-save', '--no-package-lock', '--loglevel=error'];
   const what = ['install', '--include=optional', '--ignore-scripts', `@openai/codex@${CODEX_VERSION}`];
-  const { error, status, signal, stderr } = spawnSync(npm[0], [...npm.slice(1), ...what, ...quiet], {
+  const { error, status, signal, stderr } = spawnSync(npm, [...npmArgs, ...what, ...quiet], {
     cwd: store,
     env: innerNpmEnvironment(),
     encoding: 'utf8',

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { innerNpmEnvironment, npmCommand } from './inner-npm.mjs';
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..');
 process.chdir(root);
@@ -15,18 +16,6 @@ if (major < 20 || (major === 20 && minor < 19)) fail(`Node 20.19 or newer is nee
 function fail(reason) {
   console.error(`setup: ${reason}`);
   process.exit(1);
-}
-
-// An outer npm exports its own command line and settings as npm_*; the inner one must not inherit those, or
-// `omit=dev` and the like leave us without a compiler.
-function innerNpmEnvironment() {
-  const keep =
-    /^npm_config_(cache|registry|userconfig|globalconfig|cafile|offline|prefer_offline|https?_proxy|proxy|noproxy)$/i;
-  const kept = Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name) || keep.test(name));
-  const environment = Object.fromEntries(kept);
-  delete environment.INIT_CWD;
-  delete environment.NODE_ENV;
-  return environment;
 }
 
 function run(what, command, args, environment = process.env) {
@@ -61,15 +50,10 @@ function once(stamp, inputs, outputs, make) {
   writeFileSync(stamp, wanted);
 }
 
-const npm = process.env.npm_execpath?.endsWith('.js') ? [process.execPath, process.env.npm_execpath] : ['npm'];
+const [npm, ...npmArgs] = npmCommand;
 const locked = ['package.json', 'package-lock.json', '.npmrc'];
 once('node_modules/.setup', locked, ['node_modules/.bin/tsc', 'node_modules/.bin/esbuild'], () =>
-  run(
-    'installing dependencies',
-    npm[0],
-    [...npm.slice(1), 'ci', '--include=dev', '--include=optional'],
-    innerNpmEnvironment(),
-  ),
+  run('installing dependencies', npm, [...npmArgs, 'ci', '--include=dev', '--include=optional'], innerNpmEnvironment()),
 );
 const sources = [...filesBelow('src'), 'scripts/build.mjs', 'tsconfig.json', ...locked];
 once('dist/.setup', sources, ['dist/cli.cjs'], () => run('building', process.execPath, ['scripts/build.mjs']));
