@@ -86,5 +86,8 @@ export const MAX_REMEMBERED_WRITE_IDS = 4_096;
 
 /* ---- ending ---- */
 
+/** After we ended a process and it is gone: how long its output may stay open for what it printed last. */
+export const LAST_OUTPUT_MS = 1_000;
+
 /** A stopping server waits this long for trees to end and sockets to close. */
 export const SHUTDOWN_MS = 5_000;

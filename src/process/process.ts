@@ -3,25 +3,34 @@
  * keeps them in its log, answers reads and decides when the child is paused. It knows nothing of connections; the owner
  * listens to `onEvent` and says through `pause`/`resume` and the log what the client has taken.
  */
+import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
 import { CLOSED_RETENTION_MS, MAX_CHUNK_BYTES } from '../limits.ts';
+import { ExecError } from '../protocol/errors.ts';
 import { deferred } from '../util/deferred.ts';
+import { Ending, type EndReason } from './ending.ts';
 import type { Chunk, OutputLog } from './output-log.ts';
-import type { ExitStatus, OutputStream, SpawnedChild } from './spawner.ts';
+import type { ExitStatus, OutputStream, SpawnedChild, SpawnRequest, TerminalSize } from './spawner.ts';
 import { StdinQueue } from './stdin.ts';
 
 export type ProcessEvent =
   | { type: 'output'; seq: number; stream: OutputStream; bytes: Uint8Array }
-  | { type: 'exited'; seq: number; exitCode: number }
+  | { type: 'exited'; seq: number; exit: ProcessExit }
   | { type: 'closed'; seq: number };
+
+export type ProcessExit = {
+  exitCode: number;
+  signal: string | undefined;
+  reason: 'exited' | 'signalled' | EndReason;
+};
 
 export type ProcessState =
   | { type: 'running' }
-  | { type: 'exited'; exitCode: number }
-  | { type: 'closed'; exitCode: number };
+  | { type: 'exited'; exit: ProcessExit }
+  | { type: 'closed'; exit: ProcessExit };
 
 /** Who wants the child's output to stop; it flows only while nobody does. */
-export type PauseReason = 'congested' | 'unconfirmed' | 'detached';
+export type PauseReason = 'congested' | 'unconfirmed' | 'detached' | 'flow';
 
 export type ReadRequest = { afterSeq: number; maxBytes: number | undefined; waitMs: number };
 
@@ -36,21 +45,27 @@ export type ReadResult = {
 export type ProcessOptions = {
   id: string;
   child: SpawnedChild;
+  /** What was asked for. */
+  request: SpawnRequest;
   log: OutputLog;
-  tty: boolean;
-  /** False when the child has no stdin to write to. */
-  writable: boolean;
+  timeoutMs: number | undefined;
+  idleTimeoutMs: number | undefined;
   onEvent(process: Process, event: ProcessEvent): void;
 };
+
+/** What a terminal takes for the end of its input: ^D. */
+const TERMINAL_END_OF_FILE = new Uint8Array([4]);
 
 // The longest delay setTimeout takes; a longer wait is as good as for ever.
 const MAX_TIMER_MS = 2_147_483_647;
 
 export class Process {
   readonly id: string;
+  readonly request: SpawnRequest;
+  readonly startedAtMs = Date.now();
   readonly log: OutputLog;
   readonly #child: SpawnedChild;
-  readonly #tty: boolean;
+  readonly #ending: Ending;
   readonly #stdin: StdinQueue | undefined;
   readonly #onEvent: ProcessOptions['onEvent'];
   readonly #paused = new Set<PauseReason>();
@@ -61,12 +76,13 @@ export class Process {
   #ended = false;
   #retention: NodeJS.Timeout | undefined;
 
-  constructor({ id, child, log, tty, writable, onEvent }: ProcessOptions) {
+  constructor({ id, child, request, log, timeoutMs, idleTimeoutMs, onEvent }: ProcessOptions) {
     this.id = id;
+    this.request = request;
     this.log = log;
     this.#child = child;
-    this.#tty = tty;
-    this.#stdin = writable ? new StdinQueue(child) : undefined;
+    this.#ending = new Ending({ child, timeoutMs, idleTimeoutMs, isPaused: () => this.#paused.size > 0 });
+    this.#stdin = request.terminal || request.stdin === 'pipe' ? new StdinQueue(child) : undefined;
     this.#onEvent = onEvent;
   }
 
@@ -127,6 +143,7 @@ export class Process {
   /** Queued or written; waits when the queue is full, after calling `onWait`. */
   async write(writeId: string, bytes: Uint8Array, onWait: () => void): Promise<'accepted' | 'stdinClosed'> {
     if (!this.#stdin) return 'stdinClosed';
+    this.#ending.active();
     const accepted = this.#stdin.write(writeId, bytes);
     if (accepted instanceof Promise) onWait();
     return accepted;
@@ -136,10 +153,25 @@ export class Process {
     if (this.#state.type === 'running') this.#child.signal(name);
   }
 
-  /** Ends the group at once and stops reading; false when the process had exited already. */
-  terminate(): boolean {
+  /** End of file after what was written before. A process without stdin has had it from the start. */
+  async closeStdin(onWait: () => void): Promise<void> {
+    if (this.request.terminal) await this.write(randomUUID(), TERMINAL_END_OF_FILE, onWait);
+    else this.#stdin?.closeStdin();
+  }
+
+  resize(size: TerminalSize): void {
+    if (!this.request.terminal) throw new ExecError('invalidParams', `process ${this.id} has no terminal to resize`);
+    if (this.#state.type === 'running') this.#child.resize(size);
+  }
+
+  /**
+   * Ends the group: at once, without reading what is left, or politely within `graceMs`. False when the process had
+   * exited already.
+   */
+  terminate(graceMs?: number): boolean {
     if (this.#state.type !== 'running') return false;
-    this.#end();
+    if (graceMs === undefined) this.#end();
+    else this.#ending.terminate(graceMs);
     return true;
   }
 
@@ -161,10 +193,11 @@ export class Process {
 
   #end(): void {
     this.#stdin?.fail();
-    this.#child.kill();
+    this.#ending.terminateAtOnce();
   }
 
   #output(stream: OutputStream, bytes: Uint8Array): void {
+    this.#ending.active();
     for (let start = 0; start < bytes.length; start += MAX_CHUNK_BYTES) {
       const chunk = bytes.subarray(start, start + MAX_CHUNK_BYTES);
       const seq = this.#nextSeq++;
@@ -174,16 +207,22 @@ export class Process {
   }
 
   #exited(status: ExitStatus): void {
-    const exitCode = exitCodeOf(status, this.#tty);
-    this.#state = { type: 'exited', exitCode };
+    const exit: ProcessExit = {
+      exitCode: exitCodeOf(status, this.request.terminal !== undefined),
+      signal: status.signal ?? undefined,
+      reason: this.#ending.reason ?? (status.signal === null ? 'exited' : 'signalled'),
+    };
+    this.#state = { type: 'exited', exit };
+    this.#ending.exited();
     this.#stdin?.childGone();
-    this.#emit({ type: 'exited', seq: this.#nextSeq++, exitCode });
+    this.#emit({ type: 'exited', seq: this.#nextSeq++, exit });
     this.#closeIfDone();
   }
 
   #closeIfDone(): void {
     if (!this.#ended || this.#state.type !== 'exited') return;
-    this.#state = { type: 'closed', exitCode: this.#state.exitCode };
+    this.#ending.closed();
+    this.#state = { type: 'closed', exit: this.#state.exit };
     this.#emit({ type: 'closed', seq: this.#nextSeq++ });
     this.#closed.resolve();
   }

@@ -117,7 +117,10 @@ describe('other spellings', () => {
   test.each([
     [{}, 'invalid value: map, expected map with a single key'],
     [{ interrupt: null, kill: null }, 'invalid value: map, expected map with a single key'],
-    [{ kill: null }, 'unknown variant `kill`, expected `interrupt`'],
+    [
+      { bogus: null },
+      'unknown variant `bogus`, expected one of `interrupt`, `hangup`, `quit`, `terminate`, `kill`, `usr1`, `usr2`, `stop`, `continue`, `winch`',
+    ],
     [{ interrupt: 5 }, 'invalid type: number, expected unit'],
     [[], 'invalid type: sequence, expected string or map'],
   ])('the signal %j is refused', (signal, message) => {

@@ -3,9 +3,14 @@
  * congested it pauses the processes that feed it, so nothing is dropped and nothing piles up. It ends with the
  * connection; who is attached is the session's business.
  */
-import type { Process, ProcessEvent } from '../process/process.ts';
+import type { Process, ProcessEvent, ProcessExit } from '../process/process.ts';
 import type { Connection } from '../transport/connection.ts';
 import { encodeNotification, OutputEncoder } from '../wire/encode.ts';
+
+/** What we add to an exit, left out where there is nothing to say, so that an ordinary one is the reference's. */
+export function exitDetails({ signal, reason }: ProcessExit): { signal?: string; reason?: ProcessExit['reason'] } {
+  return { ...(signal !== undefined && { signal }), ...(reason !== 'exited' && { reason }) };
+}
 
 export class Notifier {
   readonly #connection: Connection;
@@ -45,8 +50,9 @@ export class Notifier {
         return encodeNotification('process/exited', {
           processId: process.id,
           seq,
-          exitCode: event.exitCode,
+          exitCode: event.exit.exitCode,
           sandboxDenied: false,
+          ...exitDetails(event.exit),
         });
       case 'closed':
         return encodeNotification('process/closed', { processId: process.id, seq });

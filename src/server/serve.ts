@@ -31,6 +31,8 @@ export type ServerOptions = {
   environment: Readonly<Record<string, string | undefined>>;
   cwd?: string | undefined;
   authToken?: string | undefined;
+  /** Allows admin methods: every client may then see and end every process. */
+  admin?: boolean;
   concurrentRequests?: number;
   /** How long a session without a connection lives; 0 ends it at once. */
   sessionGraceMs?: number;
@@ -75,7 +77,8 @@ export class ExecServerHost implements AsyncDisposable {
     });
     this.#server = {
       registry: this.#registry,
-      info: readEnvironmentInfo({ version, environment, cwd }),
+      info: readEnvironmentInfo({ version, environment, cwd, admin: options.admin ?? false }),
+      admin: options.admin ?? false,
       environment,
       authToken: options.authToken,
     };

@@ -9,9 +9,7 @@ export class Disposables implements AsyncDisposable {
 
   /** Registers a resource and hands it back. */
   use<T extends AsyncDisposable | Disposable>(resource: T): T {
-    this.defer(() =>
-      Symbol.asyncDispose in resource ? resource[Symbol.asyncDispose]() : resource[Symbol.dispose](),
-    );
+    this.defer(() => (Symbol.asyncDispose in resource ? resource[Symbol.asyncDispose]() : resource[Symbol.dispose]()));
     return resource;
   }
 

@@ -86,7 +86,69 @@ const unknownMethod = (scenario: string): Difference => ({
   },
 });
 
+type Death = { signal: string; reason: 'signalled' | 'terminated' };
+const signalled = (signal: string): Death => ({ signal, reason: 'signalled' });
+const TERMINATED: Death = { signal: 'SIGKILL', reason: 'terminated' };
+
+/** Processes that a signal ended, and the answers to reads about them. */
+const deaths = (
+  scenario: string,
+  byProcess: Record<string, Death>,
+  byAnswer: Record<number, Death> = {},
+): Difference[] => [
+  {
+    scenario,
+    reason: 'an exit says which signal ended the process, and why (extension)',
+    about: (message) => message.method === 'process/exited' && String(member(message, 'params').processId) in byProcess,
+    ours: (message) => {
+      const params = member(message, 'params');
+      return [{ ...message, params: { ...params, ...byProcess[String(params.processId)] } }];
+    },
+  },
+  ...Object.entries(byAnswer).map(([id, death]) => ({
+    scenario,
+    reason: `read ${id} says which signal ended the process, and why (extension)`,
+    about: withId(Number(id)),
+    ours: (message: JsonObject): JsonObject[] => [{ ...message, result: { ...member(message, 'result'), ...death } }],
+  })),
+];
+
 export const DIFFERENCES: readonly Difference[] = [
+  ...deaths('concurrency-inline', { a: TERMINATED }),
+  ...deaths('process-pty', { pty7: signalled('SIGINT') }, { 118: signalled('SIGINT') }),
+  ...deaths(
+    'process-signals-exit-codes',
+    {
+      sigTERM: signalled('SIGTERM'),
+      sigKILL: signalled('SIGKILL'),
+      sigINT: signalled('SIGINT'),
+      sigSEGV: signalled('SIGSEGV'),
+      sigHUP: signalled('SIGHUP'),
+      tsigTERM: signalled('SIGTERM'),
+      tsigKILL: signalled('SIGKILL'),
+      tsigINT: signalled('SIGINT'),
+      int2: signalled('SIGINT'),
+    },
+    {
+      165: signalled('SIGTERM'),
+      167: signalled('SIGKILL'),
+      169: signalled('SIGINT'),
+      171: signalled('SIGSEGV'),
+      173: signalled('SIGHUP'),
+      175: signalled('SIGTERM'),
+      177: signalled('SIGKILL'),
+      179: signalled('SIGINT'),
+      193: signalled('SIGINT'),
+    },
+  ),
+  {
+    scenario: 'process-signals-exit-codes',
+    reason: 'there are more signals than the interrupt (extension)',
+    about: withId(189),
+    ours: ({ id = null }) => [{ id, result: {} }],
+  },
+  ...deaths('process-stdin', { in1: TERMINATED }),
+  ...deaths('process-terminate', { term1: TERMINATED, term2: TERMINATED }),
   unknownMethod('binary-frames'),
   unknownMethod('concurrency-two'),
   unknownMethod('not-initialized'),
@@ -102,7 +164,8 @@ export const DIFFERENCES: readonly Difference[] = [
     about: withId(1),
     ours: ({ id = null, ...rest }) => {
       const found = { chunks: [], nextSeq: 2, exited: true, exitCode: 137 };
-      return [{ id, result: { ...member(rest, 'result'), ...found } }];
+      const death = { signal: 'SIGKILL', reason: 'terminated' };
+      return [{ id, result: { ...member(rest, 'result'), ...found, ...death } }];
     },
     answerGroups: [['100'], ['101'], ['2', '3'], ['1']],
   },

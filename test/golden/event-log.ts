@@ -5,7 +5,7 @@
  */
 export type ProcessEvent =
   | { type: 'output'; stream: string; bytes: string }
-  | { type: 'exited'; exitCode: number; sandboxDenied: boolean }
+  | { type: 'exited'; exitCode: number; sandboxDenied: boolean; signal: string; reason: string }
   | { type: 'closed' };
 
 export class EventLog {

@@ -33,6 +33,11 @@ export function shapeOf(value: Json): Json {
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, shapeOf(inner)]));
 }
 
+/** What notifications of one kind have in common: those of one process are built alike. */
+export function shapeKey(message: JsonObject): string {
+  return `${message.method} ${member(message, 'params').processId}`;
+}
+
 const RESULT_ID = /^\{"id":("(?:[^"\\]|\\.)*"|-?\d+),"result":/;
 const ERROR_ID = /,"id":("(?:[^"\\]|\\.)*"|-?\d+)\}$/;
 

@@ -3,7 +3,7 @@
  * at once what must hold for every message: compact text, known members in the known order, no gaps in seq.
  */
 import { EventLog, type ProcessEvent } from './event-log.ts';
-import { idText, type JsonObject, member, parseObject, shapeOf } from './json.ts';
+import { idText, type JsonObject, member, parseObject, shapeKey, shapeOf } from './json.ts';
 import type { Signal } from './signal.ts';
 import type { Wire, WireEvents } from './wire.ts';
 
@@ -156,7 +156,7 @@ export class Peer {
     const message = parseObject(text);
     if (!message) throw new Error('neither an answer nor a notification');
     if (JSON.stringify(message) !== text) throw new Error('not in compact form');
-    const known = this.#options.shapes.get(String(message.method));
+    const known = this.#options.shapes.get(shapeKey(message));
     const shape = JSON.stringify(shapeOf(message));
     if (known !== undefined && shape !== known) throw new Error(`built as ${shape} instead of ${known}`);
     const params = member(message, 'params');
@@ -192,7 +192,13 @@ export function toEvent(method: string, params: JsonObject): ProcessEvent {
     case 'process/output':
       return { type: 'output', stream: String(params.stream), bytes: decodeChunk(params) };
     case 'process/exited':
-      return { type: 'exited', exitCode: Number(params.exitCode), sandboxDenied: params.sandboxDenied === true };
+      return {
+        type: 'exited',
+        exitCode: Number(params.exitCode),
+        sandboxDenied: params.sandboxDenied === true,
+        signal: String(params.signal),
+        reason: String(params.reason),
+      };
     case 'process/closed':
       return { type: 'closed' };
     default:

@@ -8,7 +8,7 @@ import { type Arrival, checkAnswerOrder } from './answer-order.ts';
 import { compareAnswer, Mismatch } from './compare.ts';
 import { compareRead, isRead } from './compare-read.ts';
 import { EventLog } from './event-log.ts';
-import { idText, type JsonObject, member, parseObject, shapeOf } from './json.ts';
+import { idText, type JsonObject, member, parseObject, shapeKey, shapeOf } from './json.ts';
 import { type Answer, Peer, toEvent } from './peer.ts';
 import type { Plan, Situation } from './plan.ts';
 import type { GoldenServer } from './server.ts';
@@ -56,7 +56,7 @@ class Replay {
     this.#signal = new Signal(options.timeoutMs);
     for (const { dir, text } of options.transcript.steps) {
       const message = dir === 's2c' ? parseObject(text) : undefined;
-      if (message?.method !== undefined) this.#shapes.set(String(message.method), JSON.stringify(shapeOf(message)));
+      if (message?.method !== undefined) this.#shapes.set(shapeKey(message), JSON.stringify(shapeOf(message)));
     }
     this.#situation = {
       server: options.server,

@@ -8,6 +8,8 @@ import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { loadNativeAddon, type NativeAddon, probeNative } from '../../src/process/native-addon.ts';
+import { createNativeSpawner, type NativeSpawnRequest } from '../../src/process/spawn-native.ts';
+import { WatchedChild } from './watched-child.ts';
 
 const BUILT = fileURLToPath(new URL('../../native/build/Release/farhand.node', import.meta.url));
 const HOST = fileURLToPath(new URL('./native-host.cjs', import.meta.url));
@@ -25,6 +27,17 @@ export function nativeAddon(): NativeAddon {
   if (!probe.ok) throw new Error(probe.reason);
   return probe.addon;
 }
+
+export function startNative(argv: string[], rest?: Partial<NativeSpawnRequest>): Promise<WatchedChild> {
+  return WatchedChild.start(createNativeSpawner(nativeAddon()), argv, rest);
+}
+
+export function shellNative(script: string, rest?: Partial<NativeSpawnRequest>): Promise<WatchedChild> {
+  return startNative(['bash', '-c', script], rest);
+}
+
+/** One turn of the event loop. */
+export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 export type HostResult = { code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string };
 

@@ -80,6 +80,7 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
   MAX_SESSIONS,
   MAX_PROCESSES,
   MAX_CONNECTIONS,
+  { name: 'admin', help: 'let clients see and end the processes of every session (admin/* methods)' },
   { name: 'log-level', value: 'LEVEL', choices: LOG_LEVELS, fallback: 'info', help: 'what is logged to stderr' },
   { name: 'log-format', value: 'FORMAT', choices: ['text', 'json'], fallback: 'text', help: 'how it is written' },
   { name: 'hint', help: 'print a first thing to try to stderr' },
@@ -104,6 +105,7 @@ export function readServerOptions(options: ParsedOptions, log: Log): ServerOptio
     environment: process.env,
     cwd: process.cwd(),
     log,
+    admin: options.has('admin'),
     authToken: tokenFile === undefined ? undefined : readToken(tokenFile),
     detachedOutput: options.text('detached-output') === 'drain' ? 'drain' : 'hold',
     ...defined({

@@ -43,7 +43,7 @@ function misplaced(shape: Shape, value: unknown, path = ''): string[] {
 describe('the exec contract', () => {
   const requests = (side: Table) => Object.keys(side).filter((method) => side[method]?.result !== undefined);
 
-  test('has every request of the reference and no other', () => {
+  test('has every request of the reference as stock, and our own as extensions', () => {
     const stock = [
       ['initialize', 'environment/info', 'environment/status', 'environmentConfig/read'],
       ['process/start', 'process/read', 'process/write', 'process/signal', 'process/terminate'],
@@ -51,12 +51,20 @@ describe('the exec contract', () => {
       ['fs/createDirectory', 'fs/getMetadata', 'fs/canonicalize', 'fs/readDirectory', 'fs/walk', 'fs/remove'],
       ['fs/copy', 'fs/watchMissing', 'capabilityRoots/discoverV1', 'capabilities/discoverV2', 'http/request'],
     ];
-    expect(new Set(requests(execToServer))).toEqual(new Set(stock.flat()));
+    const since = (kind: string): string[] =>
+      requests(execToServer).filter((method) => sides.toServer[method]?.since === kind);
+    expect(new Set(since('stock'))).toEqual(new Set(stock.flat()));
+    expect(since('extension')).toEqual([
+      ...['process/resize', 'process/closeStdin', 'process/flow', 'process/list'],
+      ...['admin/processes', 'admin/terminate'],
+    ]);
     expect(requests(execToClient)).toEqual(['network/policyRequest']);
   });
 
   test("lets exactly the reference's control methods overtake", () => {
-    const control = requests(execToServer).filter((method) => sides.toServer[method]?.lane === 'control');
+    const control = requests(execToServer).filter(
+      (method) => sides.toServer[method]?.since === 'stock' && sides.toServer[method]?.lane === 'control',
+    );
     const stock = ['environment/info', 'environment/status', 'process/signal', 'process/terminate', 'fs/close'];
     expect(new Set(control)).toEqual(new Set(stock));
   });

@@ -13,6 +13,8 @@ import * as network from './network.ts';
 import * as processes from './process.ts';
 
 const exec = { family: 'exec', since: 'stock' } as const;
+const ours = { family: 'exec', since: 'extension' } as const;
+const admin = { family: 'admin', since: 'extension' } as const;
 const filesystem = { family: 'filesystem', since: 'stock' } as const;
 
 /** What a client may send. */
@@ -116,7 +118,55 @@ export const execToServer = table({
     result: processes.terminateResult,
     lane: 'control',
     struct: 'TerminateParams',
-    summary: 'Ends a process and its group at once.',
+    summary: 'Ends a process and its group, at once unless told otherwise.',
+  },
+  'process/resize': {
+    ...ours,
+    params: processes.resizeParams,
+    result: empty,
+    lane: 'ordinary',
+    struct: 'ResizeParams',
+    summary: 'Changes the size of a terminal.',
+  },
+  'process/closeStdin': {
+    ...ours,
+    params: processes.closeStdinParams,
+    result: empty,
+    lane: 'ordinary',
+    struct: 'CloseStdinParams',
+    summary: 'End of file on stdin after the writes before it; on a terminal its end-of-file character.',
+  },
+  'process/flow': {
+    ...ours,
+    params: processes.flowParams,
+    result: empty,
+    lane: 'control',
+    struct: 'FlowParams',
+    summary: 'Stops or restarts the output of one process, so that one slow consumer need not stall a connection.',
+  },
+  'process/list': {
+    ...ours,
+    params: unit,
+    result: processes.listResult,
+    lane: 'control',
+    struct: 'unit',
+    summary: 'Every process of the session.',
+  },
+  'admin/processes': {
+    ...admin,
+    params: unit,
+    result: processes.adminListResult,
+    lane: 'control',
+    struct: 'unit',
+    summary: "Every session's processes; only when the server was started with --admin.",
+  },
+  'admin/terminate': {
+    ...admin,
+    params: processes.adminTerminateParams,
+    result: processes.terminateResult,
+    lane: 'control',
+    struct: 'AdminTerminateParams',
+    summary: 'Ends any process of the server; only with --admin.',
   },
 
   'fs/readFile': {

@@ -45,7 +45,7 @@ test('requests and notifications are told apart', () => {
 
 test('a wrong method, member or value does not compile', () => {
   // @ts-expect-error there is no such method
-  expectTypeOf<WireParams<ToServer, 'process/resize'>>().not.toBeAny();
+  expectTypeOf<WireParams<ToServer, 'process/kill'>>().not.toBeAny();
   // @ts-expect-error a method of the other direction
   expectTypeOf<WireParams<ToServer, 'process/output'>>().not.toBeAny();
   // @ts-expect-error a member that is not there

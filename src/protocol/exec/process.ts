@@ -1,11 +1,17 @@
 /** Schemas of processes: start, read, write, signal, terminate, and what is told about them. */
 import * as z from 'zod/mini';
-import { bytes, extension, i32, looseStruct, note, nullish, pathUri, struct, u64 } from '../values.ts';
+import { bytes, extension, i32, looseStruct, note, nullish, pathUri, struct, u16, u64 } from '../values.ts';
 import { shell } from './environment.ts';
 import { managedNetwork, networkProxy } from './network.ts';
 import { sandbox } from './sandbox.ts';
 
 const processId = z.string();
+const terminalSize = struct('TerminalSize', { rows: u16, cols: u16 });
+const exitSignal = note('The signal that ended it, e.g. `SIGTERM`; absent when none did.', extension(z.string()));
+const exitReason = note(
+  'Why it ended; absent when it simply exited.',
+  extension(z.enum(['exited', 'signalled', 'timedOut', 'idleTimedOut', 'terminated'])),
+);
 const seq = note('One counter per process, from 1, shared by output, exit and close.', u64);
 const stream = z.enum(['stdout', 'stderr', 'pty']);
 const texts = z.record(z.string(), z.string());
@@ -40,6 +46,12 @@ export const startParams = z.object({
   enforceManagedNetwork: z._default(z.boolean(), false),
   managedNetwork: nullish(managedNetwork),
   networkProxy: nullish(networkProxy),
+  size: note('Of the terminal; 24 rows and 80 columns by default.', extension(z.nullable(terminalSize))),
+  timeoutMs: note('The server ends the tree after this long.', extension(z.nullable(u64))),
+  idleTimeoutMs: note(
+    'The server ends the tree when nothing was printed or written for this long.',
+    extension(z.nullable(u64)),
+  ),
 });
 
 export const startResult = z.object({
@@ -63,7 +75,12 @@ export const readResult = z.object({
   failure: z.nullable(z.string()),
   sandboxDenied: z._default(z.boolean(), false),
   firstSeq: note('The oldest output still held.', extension(u64)),
-  lostBytes: note('Output after `afterSeq` that is no longer held.', extension(u64)),
+  lostBytes: note(
+    'All output that is no longer held: where the oldest held chunk begins in the stream.',
+    extension(u64),
+  ),
+  signal: exitSignal,
+  reason: exitReason,
 });
 
 export const writeParams = z.object({
@@ -74,9 +91,21 @@ export const writeParams = z.object({
 
 export const writeResult = z.object({ status: z.enum(['accepted', 'unknownProcess', 'stdinClosed', 'starting']) });
 
-export const signalParams = z.object({ processId, signal: z.enum(['interrupt']) });
+export const signalParams = z.object({
+  processId,
+  signal: note(
+    'The reference knows `interrupt` alone.',
+    z.enum(['interrupt', 'hangup', 'quit', 'terminate', 'kill', 'usr1', 'usr2', 'stop', 'continue', 'winch']),
+  ),
+});
 
-export const terminateParams = z.object({ processId });
+export const terminateParams = z.object({
+  processId,
+  graceMs: note(
+    'Asks the group to end and waits this long before it is killed; absent kills at once.',
+    extension(z.nullable(u64)),
+  ),
+});
 export const terminateResult = z.object({
   running: note('False when it had exited, or was never there.', z.boolean()),
 });
@@ -88,6 +117,41 @@ export const exitedParams = z.object({
   seq,
   exitCode: note('128 plus the signal for pipes, 1 for a terminal, when a signal ended it.', i32),
   sandboxDenied: nullish(z.boolean()),
+  signal: exitSignal,
+  reason: exitReason,
 });
 
 export const closedParams = z.object({ processId, seq });
+
+/* ---- extensions ---- */
+
+export const resizeParams = z.object({ processId, size: terminalSize });
+export const closeStdinParams = z.object({ processId });
+export const flowParams = z.object({ processId, paused: z.boolean() });
+
+const processFacts = {
+  processId,
+  argv: z.array(z.string()),
+  cwd: pathUri,
+  tty: z.boolean(),
+  pid: u64,
+  state: z.enum(['running', 'exited', 'closed']),
+  startedAtMs: u64,
+  nextSeq: u64,
+  exit: note(
+    'Null until the exit.',
+    z.nullable(struct('ProcessExit', { exitCode: i32, signal: exitSignal, reason: exitReason })),
+  ),
+};
+export const listResult = z.object({ processes: z.array(struct('ProcessListEntry', processFacts)) });
+
+export const adminListResult = z.object({
+  processes: z.array(
+    struct('AdminProcessListEntry', {
+      ref: note('Names the process in `admin/terminate`; says nothing of its session.', z.string()),
+      attached: note('Whether a client is connected to its session.', z.boolean()),
+      ...processFacts,
+    }),
+  ),
+});
+export const adminTerminateParams = z.object({ ref: z.string(), graceMs: nullish(u64) });

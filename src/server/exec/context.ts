@@ -16,6 +16,8 @@ export type ExecServer = {
   environment: Readonly<Record<string, string | undefined>>;
   /** When set, `initialize` must carry it. */
   authToken: string | undefined;
+  /** Whether admin methods are allowed. */
+  admin: boolean;
 };
 
 type Handshake =

@@ -16,14 +16,31 @@ export type InfoInputs = {
   version: string;
   environment: Readonly<Record<string, string | undefined>>;
   cwd: string | undefined;
+  admin: boolean;
 };
 
 // The release whose protocol we speak; ours follows as build metadata, so that clients can still compare versions.
 const PROTOCOL_RELEASE = '0.166.0';
 
-const EXTENSIONS = ['initialize.authToken', 'process/read.firstSeq', 'process/read.lostBytes'];
+const EXTENSIONS = [
+  'initialize.authToken',
+  'process/closeStdin',
+  'process/exited.reason',
+  'process/exited.signal',
+  'process/flow',
+  'process/list',
+  'process/read.firstSeq',
+  'process/read.lostBytes',
+  'process/resize',
+  'process/signal',
+  'process/start.idleTimeoutMs',
+  'process/start.size',
+  'process/start.timeoutMs',
+  'process/terminate.graceMs',
+];
+const ADMIN_EXTENSIONS = ['admin/processes', 'admin/terminate'];
 
-export function readEnvironmentInfo({ version, environment, cwd }: InfoInputs): EnvironmentInfo {
+export function readEnvironmentInfo({ version, environment, cwd, admin }: InfoInputs): EnvironmentInfo {
   const home = environment.HOME ?? userInfo().homedir;
   const temporary = environment.TMPDIR ? resolveFrom(cwd, environment.TMPDIR) : undefined;
   return {
@@ -52,7 +69,7 @@ export function readEnvironmentInfo({ version, environment, cwd }: InfoInputs): 
       linuxRootWritePreservesDevices: false,
       linuxApprovedRootWritePreservesRestrictions: false,
     },
-    extensions: EXTENSIONS,
+    extensions: admin ? [...EXTENSIONS, ...ADMIN_EXTENSIONS] : EXTENSIONS,
   };
 }
 

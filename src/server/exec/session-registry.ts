@@ -85,6 +85,10 @@ export class SessionRegistry {
     this.#endings.delete(ending);
   }
 
+  all(): Iterable<Session> {
+    return this.#sessions.values();
+  }
+
   async endAll(): Promise<void> {
     await Promise.all([...[...this.#sessions.values()].map((session) => this.end(session)), ...this.#endings]);
   }

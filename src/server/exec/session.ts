@@ -23,6 +23,9 @@ export type SessionSettings = {
   confirmTimeoutMs: number;
 };
 
+/** After how long the server ends a process by itself. */
+export type Timeouts = { timeoutMs: number | undefined; idleTimeoutMs: number | undefined };
+
 type Attachment = { connection: Connection; notifier: Notifier; delivery: Delivery; silent: boolean };
 
 export class Session {
@@ -80,23 +83,28 @@ export class Session {
     for (const process of this.#processes.live()) {
       process.stopRetention(); // The client may come for it as long as the session lives.
       process.resume('unconfirmed');
+      process.resume('flow'); // Whoever asked for it is gone.
       process.log.mode = this.#outputMode;
       this.#allowance.set(process, process.log.unconfirmedBytes + this.#settings.retainBytes);
     }
   }
 
-  async start(id: string, request: SpawnRequest): Promise<Process> {
+  async start(id: string, request: SpawnRequest, timeouts: Timeouts): Promise<Process> {
     return await this.#processes.start(id, async () => {
       const child = await this.#spawner.spawn(request);
       return new Process({
         id,
         child,
-        tty: request.terminal !== undefined,
-        writable: request.terminal !== undefined || request.stdin === 'pipe',
+        request,
+        ...timeouts,
         log: this.#openLog(id),
         onEvent: (process, event) => this.#onEvent(process, event),
       });
     });
+  }
+
+  processes(): Iterable<Process> {
+    return this.#processes.live();
   }
 
   find(id: string): Process | 'starting' | undefined {

@@ -11,9 +11,9 @@ function pending(method: string): () => never {
 }
 
 type All = Handlers<typeof execToServer, ExecContext>;
-type Done = 'initialize' | 'environment/info' | 'environment/status' | Extract<keyof All, `process/${string}`>;
+type Done = 'initialize' | `environment/${string}` | `process/${string}` | `admin/${string}`;
 
-export const pendingHandlers: Omit<All, Done> = {
+export const pendingHandlers: { [M in Exclude<keyof All, Extract<keyof All, Done>>]: All[M] } = {
   'environmentConfig/read': pending('environmentConfig/read'),
   'fs/readFile': pending('fs/readFile'),
   'fs/open': pending('fs/open'),
