@@ -1,5 +1,4 @@
 /** The `farhand` command: finds the subcommand and prints what went wrong. Everything else is in commands/. */
-import { doctor } from './commands/doctor.ts';
 import { serve } from './commands/serve.ts';
 import { SERVE_HELP } from './commands/serve-options.ts';
 import { UsageError } from './options.ts';
@@ -24,7 +23,7 @@ const COMMANDS: Record<string, Command> = {
   serve: { run: serve, help: SERVE_HELP },
   'exec-server': { run: serve, help: SERVE_HELP },
   doctor: {
-    run: doctor,
+    run: async (args) => await (await import('./commands/doctor.ts')).doctor(args),
     help: 'Usage: farhand doctor [--json]\n\nSays what this machine can do and which parts are in use.\n',
   },
 };

@@ -1,12 +1,19 @@
-/** Public entry `farhand/server`: run a server in this process. */
-export { createSpawner, describeSpawner } from '../process/choose-spawner.ts';
+/** Public entry `farhand/server`: run a server in this process. Importing it loads no engine yet. */
+import type { SpawnerReport } from '../process/choose-spawner.ts';
+
+export type { SpawnerReport } from '../process/choose-spawner.ts';
 export type { Spawner } from '../process/spawner.ts';
 export type { Log, LogFields } from '../util/log.ts';
 export {
+  type EngineOptions,
   listenOnStdio,
   listenOnWebSocket,
   type RunningServer,
   type StdioServerOptions,
   type WebSocketServerOptions,
 } from './listen.ts';
-export { ExecServerHost, type ServerOptions } from './serve.ts';
+
+/** Which spawner serves on this machine, why, and what it cannot do. */
+export async function describeSpawner(): Promise<SpawnerReport> {
+  return (await import('../process/choose-spawner.ts')).describeSpawner();
+}

@@ -1,7 +1,11 @@
-/** Brings connections to a server: a WebSocket listener, or this process's own stdin and stdout. Wiring only. */
+/**
+ * Brings connections to a server: a WebSocket listener, or this process's own stdin and stdout. Wiring only. What is not
+ * needed to listen (the contract, the engine, the spawner) is loaded right after the port is open, so that a server is
+ * reachable as soon as it can be.
+ */
 import type { Readable, Writable } from 'node:stream';
 import { openStdioConnection, openWebSocketListener, type WebSocketListenerOptions } from '../transport/index.ts';
-import { ExecServerHost, type ServerOptions } from './serve.ts';
+import type { ExecServerHost, ServerOptions } from './serve.ts';
 
 export type RunningServer = AsyncDisposable & {
   /** Where clients connect; absent for stdio. */
@@ -12,28 +16,49 @@ export type RunningServer = AsyncDisposable & {
   stop(): Promise<void>;
 };
 
-export type WebSocketServerOptions = ServerOptions & Omit<WebSocketListenerOptions, 'onConnection' | 'log'>;
-export type StdioServerOptions = ServerOptions & { input: Readable; output: Writable };
+/** Without a spawner the best one for this machine is used. */
+export type EngineOptions = Omit<ServerOptions, 'spawner'> & Partial<Pick<ServerOptions, 'spawner'>>;
+export type WebSocketServerOptions = EngineOptions & Omit<WebSocketListenerOptions, 'onConnection' | 'log'>;
+export type StdioServerOptions = EngineOptions & { input: Readable; output: Writable };
 
 export async function listenOnWebSocket(options: WebSocketServerOptions): Promise<RunningServer> {
-  const host = new ExecServerHost(options);
+  let host: Promise<ExecServerHost> | undefined;
+  const engine = (): Promise<ExecServerHost> => {
+    host ??= openHost(options);
+    return host;
+  };
   const listener = await openWebSocketListener({
     ...options,
-    onConnection: (connection) => void host.serve(connection), // `serve` never rejects.
+    // `serve` never rejects; an engine that cannot be loaded ends the connection and is reported by whoever awaits it.
+    onConnection: (connection) =>
+      void engine().then(
+        (ready) => ready.serve(connection),
+        () => connection.close('drop'),
+      ),
   });
+  const loading = setImmediate(() => void engine().catch(() => {})); // The first connection or `stop` will tell.
   return running(listener.url, async () => {
+    clearImmediate(loading);
     listener.stopAccepting();
-    await host.stop();
+    if (host) await (await host).stop();
     await listener.close();
   });
 }
 
 /** One connection, no sessions beyond it. */
-export function listenOnStdio(options: StdioServerOptions): RunningServer {
-  const host = new ExecServerHost({ ...options, sessionGraceMs: 0 });
+export async function listenOnStdio(options: StdioServerOptions): Promise<RunningServer> {
+  const host = await openHost({ ...options, sessionGraceMs: 0 });
   const server = running(undefined, () => host.stop());
   void host.serve(openStdioConnection(options)).then(() => server.stop()); // Neither rejects.
   return server;
+}
+
+async function openHost(options: EngineOptions): Promise<ExecServerHost> {
+  const [{ ExecServerHost }, { createSpawner }] = await Promise.all([
+    import('./serve.ts'),
+    import('../process/choose-spawner.ts'),
+  ]);
+  return new ExecServerHost({ ...options, spawner: options.spawner ?? createSpawner() });
 }
 
 function running(url: string | undefined, end: () => Promise<void>): RunningServer {

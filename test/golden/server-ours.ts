@@ -23,7 +23,7 @@ export async function startOurs(options: StartOptions): Promise<GoldenServer> {
   const output = new PassThrough();
   const server: RunningServer =
     options.transport === 'stdio'
-      ? listenOnStdio({ ...settings, input, output })
+      ? await listenOnStdio({ ...settings, input, output })
       : await listenOnWebSocket({ ...settings, host: '127.0.0.1', port: 0, auth: auth && toPolicy(auth) });
   const { url } = server;
   return {

@@ -1,6 +1,6 @@
 /** Seed 000: nothing of an in-process client outlives it. Today it has the grace of its session, and then nothing does. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { ServerOptions } from '../../src/server/index.ts';
+import type { ServerOptions } from '../../src/server/serve.ts';
 import { memoryPair } from '../../src/transport/index.ts';
 import { TestClient } from '../support/client.ts';
 import { startServer, type TestServer } from '../support/server.ts';

@@ -2,8 +2,9 @@
  * A real spawner whose answers can be held back, so that a test can look at a start that is not finished. The child
  * exists already while its answer is held; what becomes of it is written down.
  */
+
+import { createSpawner } from '../../src/process/choose-spawner.ts';
 import type { ExitStatus, SpawnedChild, Spawner, SpawnRequest } from '../../src/process/spawner.ts';
-import { createSpawner } from '../../src/server/index.ts';
 import { type Deferred, deferred } from '../../src/util/deferred.ts';
 
 /** `child` is absent when the operating system refused. */

@@ -1,6 +1,7 @@
 /** A real server in this process, reachable over any transport; what the scenarios run against. */
 import { PassThrough } from 'node:stream';
-import { createSpawner, ExecServerHost, type ServerOptions } from '../../src/server/index.ts';
+import { createSpawner } from '../../src/process/choose-spawner.ts';
+import { ExecServerHost, type ServerOptions } from '../../src/server/serve.ts';
 import type { Connection } from '../../src/transport/connection.ts';
 import { dialWebSocket, memoryPair, openStdioConnection, openWebSocketListener } from '../../src/transport/index.ts';
 import type { Log } from '../../src/util/log.ts';

@@ -6,7 +6,7 @@ import { VERSION } from '../version.ts';
 
 export async function doctor(args: readonly string[]): Promise<number> {
   const options = parseOptions([{ name: 'json', help: 'print JSON' }], args);
-  const spawner = describeSpawner();
+  const spawner = await describeSpawner();
   const report = {
     version: VERSION,
     node: process.version,

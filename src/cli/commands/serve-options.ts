@@ -1,6 +1,6 @@
 /** The flags of `serve` as data, and their translation into the server's options. */
 import { readFileSync } from 'node:fs';
-import { createSpawner, type Log, type ServerOptions } from '../../server/index.ts';
+import type { EngineOptions, Log } from '../../server/index.ts';
 import { type AuthPolicy, resolveWebSocketAuth } from '../../transport/index.ts';
 import { LOG_LEVELS } from '../logger.ts';
 import {
@@ -97,10 +97,9 @@ Durations: 500ms, 30s, 10m, 2h. Sizes: 4096, 64KiB, 1MiB, 2GiB. Stop with Ctrl-C
 `;
 
 /** What every transport needs. Secrets are read here and never kept in the environment. */
-export function readServerOptions(options: ParsedOptions, log: Log): ServerOptions {
+export function readServerOptions(options: ParsedOptions, log: Log): EngineOptions {
   const tokenFile = options.text('auth-token-file');
   return {
-    spawner: createSpawner(),
     version: VERSION,
     environment: process.env,
     cwd: process.cwd(),

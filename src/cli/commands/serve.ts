@@ -28,7 +28,7 @@ async function open(options: ParsedOptions, log: Log): Promise<RunningServer> {
   const auth = readAuth(options, listen.type);
   const common = readServerOptions(options, log);
   if (listen.type === 'stdio') {
-    return listenOnStdio({ ...common, input: process.stdin, output: openStdout() });
+    return await listenOnStdio({ ...common, input: process.stdin, output: openStdout() });
   }
   const isOpen = !auth && common.authToken === undefined && !options.has('allow-unauthenticated');
   if (isOpen && !isLoopback(listen.host)) {
