@@ -112,10 +112,14 @@ void child_emit_output(struct child *child, enum stream stream, const void *byte
   napi_handle_scope scope;
   napi_value arguments[3];
   if (!can_call(child) || napi_open_handle_scope(env, &scope) != napi_ok) return;
-  bool is_ready = napi_create_uint32(env, EVENT_OUTPUT, &arguments[0]) == napi_ok &&
-                  napi_create_uint32(env, stream, &arguments[1]) == napi_ok &&
-                  napi_create_buffer_copy(env, length, bytes, NULL, &arguments[2]) == napi_ok;
-  if (is_ready) call(child, 3, arguments);
+  napi_status status = napi_create_uint32(env, EVENT_OUTPUT, &arguments[0]);
+  if (status == napi_ok) status = napi_create_uint32(env, stream, &arguments[1]);
+  if (status == napi_ok) status = napi_create_buffer_copy(env, length, bytes, NULL, &arguments[2]);
+  if (status == napi_ok) call(child, 3, arguments);
+  /* Output must not vanish unseen. (A worker that is being stopped has an exception pending instead.) */
+  if (status == napi_generic_failure) {
+    napi_fatal_error("farhand", NAPI_AUTO_LENGTH, "out of memory for the output of a process", NAPI_AUTO_LENGTH);
+  }
   napi_close_handle_scope(env, scope);
 }
 

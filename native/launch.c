@@ -3,9 +3,6 @@
  * after vfork: what runs there allocates nothing, takes no lock, calls no libc function that keeps state, and returns
  * only through exec or _exit. So a start costs the same whatever the size of the heap, and a failure is known at once.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "farhand.h"
 
 #include <errno.h>

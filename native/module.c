@@ -2,9 +2,6 @@
  * What JavaScript sees: the class `Child`, and `missingFeature`. Only turns values into C and back. Also the end of an
  * environment: a worker or the process may end while children run, and then nothing of them may stay in the event loop.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "farhand.h"
 
 #include <errno.h>
@@ -126,21 +123,12 @@ static bool next_strings(struct cursor *cursor, char **strings, size_t count) {
  * `strings` is one block, each string ended by a zero byte: file, folder, arguments, variables. The pointers made here
  * point into it, so they are good while the JavaScript value is; `*pointers` is the caller's to free.
  */
-static bool read_strings(napi_env env, napi_value request, struct order *order, char ***pointers) {
+static bool read_strings(struct cursor cursor, struct order *order, const uint32_t counts[2], char ***pointers) {
   static char shell[] = "/bin/sh";
-  uint32_t argument_count, variable_count;
-  napi_value strings;
-  void *data = NULL;
-  struct cursor cursor = {0};
-  if (!get_member(env, request, "strings", &strings) || !get_array(env, strings, napi_uint8_array, &data, &cursor.left)) {
-    return false;
-  }
-  if (!get_count(env, request, "argumentCount", &argument_count) || argument_count == 0) return false;
-  if (!get_count(env, request, "variableCount", &variable_count)) return false;
+  size_t argument_count = counts[0], variable_count = counts[1];
   /* Bounds the sum below: every string takes at least a byte. */
-  if (argument_count > cursor.left || variable_count > cursor.left) return false;
-  cursor.at = data;
-  char **block = calloc(2 * (size_t)argument_count + variable_count + 4, sizeof *block);
+  if (argument_count == 0 || argument_count > cursor.left || variable_count > cursor.left) return false;
+  char **block = calloc(2 * argument_count + variable_count + 4, sizeof *block);
   if (!block) return false;
   *pointers = block;
   order->argv = block;
@@ -157,25 +145,32 @@ static bool read_strings(napi_env env, napi_value request, struct order *order, 
   return true;
 }
 
-static bool read_descriptors(napi_env env, napi_value request, struct order *order) {
-  napi_value descriptors;
-  void *data = NULL;
-  size_t length;
-  if (!get_member(env, request, "descriptors", &descriptors)) return false;
-  if (!get_array(env, descriptors, napi_int32_array, &data, &length) || length % 2 != 0) return false;
-  order->descriptors = data;
+static bool read_descriptors(struct order *order, const int32_t *numbers, size_t length) {
+  order->descriptors = numbers;
   order->descriptor_pairs = length / 2;
   for (size_t pair = 0; pair < order->descriptor_pairs; pair += 1) {
-    if (order->descriptors[2 * pair] < 3 || order->descriptors[2 * pair + 1] < 0) return false;
+    if (numbers[2 * pair] < 3 || numbers[2 * pair + 1] < 0) return false;
   }
-  return true;
+  return length % 2 == 0;
 }
 
 static bool read_order(napi_env env, napi_value request, struct order *order, char ***pointers) {
-  if (!get_flag(env, request, "inputPipe", &order->input_pipe)) return false;
-  if (!get_flag(env, request, "terminal", &order->terminal)) return false;
-  if (!get_size(env, request, &order->size)) return false;
-  return read_descriptors(env, request, order) && read_strings(env, request, order, pointers);
+  napi_value strings, descriptors;
+  uint32_t counts[2];
+  void *bytes = NULL, *numbers = NULL;
+  struct cursor cursor = {0};
+  size_t length;
+  bool has_members = get_flag(env, request, "inputPipe", &order->input_pipe) &&
+                     get_flag(env, request, "terminal", &order->terminal) && get_size(env, request, &order->size) &&
+                     get_count(env, request, "argumentCount", &counts[0]) &&
+                     get_count(env, request, "variableCount", &counts[1]) &&
+                     get_member(env, request, "descriptors", &descriptors) &&
+                     get_member(env, request, "strings", &strings);
+  /* Memory last: a member may be an accessor, which could take it away. */
+  if (!has_members || !get_array(env, descriptors, napi_int32_array, &numbers, &length)) return false;
+  if (!get_array(env, strings, napi_uint8_array, &bytes, &cursor.left)) return false;
+  cursor.at = bytes;
+  return read_descriptors(order, numbers, length) && read_strings(cursor, order, counts, pointers);
 }
 
 static void throw_failure(napi_env env, const struct failure *failure) {
@@ -200,12 +195,13 @@ static void on_object_collected(napi_env env, void *data, void *hint) {
 
 static napi_value construct(napi_env env, napi_callback_info info) {
   size_t count = 1;
-  napi_value request, self;
+  napi_value request, self, new_target = NULL;
   struct addon *addon = NULL;
   struct order order = {0};
   struct failure failure = {0};
   char **pointers = NULL;
   if (napi_get_cb_info(env, info, &count, &request, &self, NULL) != napi_ok) return NULL;
+  if (napi_get_new_target(env, info, &new_target) != napi_ok || !new_target) return throw_type_error(env, "needs new");
   if (napi_get_instance_data(env, (void **)&addon) != napi_ok || !addon) return NULL;
   if (!read_order(env, request, &order, &pointers)) {
     free(pointers);

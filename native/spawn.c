@@ -2,9 +2,6 @@
  * Starts a child: opens the descriptors on both sides, clones, and puts our sides into the event loop. Every descriptor
  * has one owner at any time: `struct ends` until a watch takes it over.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include "farhand.h"
 
 #include <errno.h>

@@ -19,11 +19,11 @@ function fail(reason) {
 }
 
 function run(what, command, args, environment = process.env) {
-  console.error(`setup: ${what}`);
+  if (what) console.error(`setup: ${what}`);
   // Everything goes to stderr: the only line on stdout of `npm start` is the server's URL.
   const { error, status, signal } = spawnSync(command, args, { stdio: ['ignore', 2, 2], env: environment });
   if (error) fail(`${command}: ${error.message}`);
-  if (status !== 0) fail(`${what} failed: ${command} ended with ${status ?? signal}`);
+  if (status !== 0) fail(`${what ?? args.join(' ')} failed: ${command} ended with ${status ?? signal}`);
 }
 
 // Contents, not times: git sets times at checkout.
@@ -55,5 +55,6 @@ const locked = ['package.json', 'package-lock.json', '.npmrc'];
 once('node_modules/.setup', locked, ['node_modules/.bin/tsc', 'node_modules/.bin/esbuild'], () =>
   run('installing dependencies', npm, [...npmArgs, 'ci', '--include=dev', '--include=optional'], innerNpmEnvironment()),
 );
+run(undefined, process.execPath, ['scripts/native.mjs']);
 const sources = [...filesBelow('src'), 'scripts/build.mjs', 'tsconfig.json', ...locked];
 once('dist/.setup', sources, ['dist/cli.cjs'], () => run('building', process.execPath, ['scripts/build.mjs']));

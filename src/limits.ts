@@ -77,8 +77,8 @@ export const CONFIRM_TIMEOUT_MS = 10_000;
 
 /* ---- stdin ---- */
 
-/** Writes accepted but not yet taken by the child's pipe; the next one waits. The reference has 128. */
-export const MAX_QUEUED_WRITES = 128;
+/** Writes accepted but not yet taken by the child's pipe; the next one waits. As the reference: one under way, 128 behind. */
+export const MAX_QUEUED_WRITES = 129;
 /** And in bytes, one write over the limit allowed, so that any legal message fits. */
 export const MAX_QUEUED_WRITE_BYTES = 16 * MIB;
 /** Accepted write ids remembered per process, first in first out, to make a resent write harmless. */

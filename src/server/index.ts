@@ -1,7 +1,7 @@
 /** Public entry `farhand/server`: run a server in this process. Importing it loads no engine yet. */
-import type { SpawnerReport } from '../process/choose-spawner.ts';
+import type { SpawnerName, SpawnerReport } from '../process/choose-spawner.ts';
 
-export type { SpawnerReport } from '../process/choose-spawner.ts';
+export type { SpawnerName, SpawnerReport } from '../process/choose-spawner.ts';
 export type { Spawner } from '../process/spawner.ts';
 export type { Log, LogFields } from '../util/log.ts';
 export {
@@ -14,6 +14,6 @@ export {
 } from './listen.ts';
 
 /** Which spawner serves on this machine, why, and what it cannot do. */
-export async function describeSpawner(): Promise<SpawnerReport> {
-  return (await import('../process/choose-spawner.ts')).describeSpawner();
+export async function describeSpawner(wanted?: SpawnerName): Promise<SpawnerReport> {
+  return (await import('../process/choose-spawner.ts')).describeSpawner(wanted);
 }

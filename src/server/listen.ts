@@ -4,6 +4,8 @@
  * reachable as soon as it can be.
  */
 import type { Readable, Writable } from 'node:stream';
+import type { SpawnerName } from '../process/choose-spawner.ts';
+import type { Spawner } from '../process/spawner.ts';
 import { openStdioConnection, openWebSocketListener, type WebSocketListenerOptions } from '../transport/index.ts';
 import type { ExecServerHost, ServerOptions } from './serve.ts';
 
@@ -16,8 +18,8 @@ export type RunningServer = AsyncDisposable & {
   stop(): Promise<void>;
 };
 
-/** Without a spawner the best one for this machine is used. */
-export type EngineOptions = Omit<ServerOptions, 'spawner'> & Partial<Pick<ServerOptions, 'spawner'>>;
+/** A spawner may be given, or named; without either the best one for this machine is used. */
+export type EngineOptions = Omit<ServerOptions, 'spawner'> & { spawner?: Spawner | SpawnerName | undefined };
 export type WebSocketServerOptions = EngineOptions & Omit<WebSocketListenerOptions, 'onConnection' | 'log'>;
 export type StdioServerOptions = EngineOptions & { input: Readable; output: Writable };
 
@@ -58,7 +60,8 @@ async function openHost(options: EngineOptions): Promise<ExecServerHost> {
     import('./serve.ts'),
     import('../process/choose-spawner.ts'),
   ]);
-  return new ExecServerHost({ ...options, spawner: options.spawner ?? createSpawner() });
+  const { spawner } = options;
+  return new ExecServerHost({ ...options, spawner: typeof spawner === 'object' ? spawner : createSpawner(spawner) });
 }
 
 function running(url: string | undefined, end: () => Promise<void>): RunningServer {

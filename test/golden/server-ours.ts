@@ -5,13 +5,14 @@ import { createSpawner } from '../../src/process/choose-spawner.ts';
 import { listenOnStdio, listenOnWebSocket, type RunningServer } from '../../src/server/listen.ts';
 import type { ServerOptions } from '../../src/server/serve.ts';
 import type { AuthPolicy } from '../../src/transport/index.ts';
+import { TEST_SPAWNER } from '../support/spawner.ts';
 import { childrenOf, type GoldenAuth, type GoldenServer, type StartOptions } from './server.ts';
 import { dialWebSocket, wireOverStreams } from './wire.ts';
 
 export async function startOurs(options: StartOptions): Promise<GoldenServer> {
   const { home, environment, concurrentRequests, sessionGraceMs, closedRetentionMs, auth } = options;
   const settings: ServerOptions = {
-    spawner: createSpawner(),
+    spawner: createSpawner(TEST_SPAWNER),
     version: '0.0.0-golden',
     environment,
     cwd: home,

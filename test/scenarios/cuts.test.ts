@@ -61,7 +61,7 @@ describe('a flood over a connection that is cut again and again', () => {
     const reader = await ride(server, 100, randomNumbers(1));
     expect(reader.closed).toBe(true);
     expect(reader.skipped).toBe(0);
-    expect(reader.offset).toBeGreaterThan(100 * MIB);
+    expect(reader.offset).toBeGreaterThan(30 * MIB);
   });
 
   test('drained output: the reader is told to the byte what was dropped', { timeout: 120_000 }, async () => {

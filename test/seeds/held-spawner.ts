@@ -6,6 +6,7 @@
 import { createSpawner } from '../../src/process/choose-spawner.ts';
 import type { ExitStatus, SpawnedChild, Spawner, SpawnRequest } from '../../src/process/spawner.ts';
 import { type Deferred, deferred } from '../../src/util/deferred.ts';
+import { TEST_SPAWNER } from '../support/spawner.ts';
 
 /** `child` is absent when the operating system refused. */
 export type Attempt = { request: SpawnRequest; child: ObservedChild | undefined };
@@ -45,7 +46,7 @@ export class HeldSpawner implements Spawner {
   readonly name = 'portable';
   /** Every request, in the order they came. */
   readonly requests: SpawnRequest[] = [];
-  readonly #real = createSpawner();
+  readonly #real = createSpawner(TEST_SPAWNER);
   readonly #attempts: Deferred<Attempt>[] = [];
   #gate = Promise.resolve();
 

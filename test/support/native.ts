@@ -14,6 +14,9 @@ import { WatchedChild } from './watched-child.ts';
 const BUILT = fileURLToPath(new URL('../../native/build/Release/farhand.node', import.meta.url));
 const HOST = fileURLToPath(new URL('./native-host.cjs', import.meta.url));
 
+/** A host that hangs must not outlive its test for long. */
+const HOST_PATIENCE_MS = 25_000;
+
 export const ADDON_PATH = process.env.FARHAND_TEST_ADDON ?? BUILT;
 
 const probe = probeNative(() => loadNativeAddon(ADDON_PATH));
@@ -45,7 +48,11 @@ export type HostResult = { code: number | null; signal: NodeJS.Signals | null; s
 export function startHost(program: string, flags: string[] = []) {
   const prelude = `const { addon, start, shell } = require(${JSON.stringify(HOST)}).open(${JSON.stringify(ADDON_PATH)});
     const print = (value) => require('node:fs').writeSync(1, JSON.stringify(value) + '\\n');`;
-  const node = spawn(process.execPath, [...flags, '-e', `${prelude}\n${program}`], { stdio: ['pipe', 'pipe', 'pipe'] });
+  const node = spawn(process.execPath, [...flags, '-e', `${prelude}\n${program}`], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: HOST_PATIENCE_MS,
+    killSignal: 'SIGKILL',
+  });
   const result = Promise.all([once(node, 'close'), text(node.stdout), text(node.stderr)]).then(
     ([[code, signal], stdout, stderr]): HostResult => ({ code, signal, stdout, stderr }),
   );

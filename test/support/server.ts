@@ -6,6 +6,7 @@ import type { Connection } from '../../src/transport/connection.ts';
 import { dialWebSocket, memoryPair, openStdioConnection, openWebSocketListener } from '../../src/transport/index.ts';
 import type { Log } from '../../src/util/log.ts';
 import { TestClient } from './client.ts';
+import { TEST_SPAWNER } from './spawner.ts';
 
 export type TransportName = 'memory' | 'stdio' | 'websocket';
 export const TRANSPORTS: readonly TransportName[] = ['memory', 'stdio', 'websocket'];
@@ -38,7 +39,7 @@ export async function startServer(
     error: collect('error'),
   };
   const host = new ExecServerHost({
-    spawner: createSpawner(),
+    spawner: createSpawner(TEST_SPAWNER),
     version: '0.0.0-test',
     environment: { PATH: process.env.PATH ?? '/bin:/usr/bin', HOME: '/tmp' },
     cwd: '/tmp',

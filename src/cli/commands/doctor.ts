@@ -3,10 +3,14 @@ import { release } from 'node:os';
 import { describeSpawner } from '../../server/index.ts';
 import { parseOptions } from '../options.ts';
 import { VERSION } from '../version.ts';
+import { readSpawner, SERVE_OPTIONS } from './serve-options.ts';
 
 export async function doctor(args: readonly string[]): Promise<number> {
-  const options = parseOptions([{ name: 'json', help: 'print JSON' }], args);
-  const spawner = await describeSpawner();
+  const options = parseOptions(
+    [{ name: 'json', help: 'print JSON' }, ...SERVE_OPTIONS.filter(({ name }) => name === 'spawner')],
+    args,
+  );
+  const spawner = await describeSpawner(readSpawner(options));
   const report = {
     version: VERSION,
     node: process.version,
@@ -14,7 +18,7 @@ export async function doctor(args: readonly string[]): Promise<number> {
     spawner: spawner.name,
     spawnerReason: spawner.reason,
     spawnerLimits: spawner.limits,
-    terminal: await terminalSupport(),
+    terminal: spawner.name === 'native' ? 'yes, by the native addon' : await terminalSupport(),
     sandbox: 'none: commands with a sandbox policy other than disabled or external are refused',
   };
   process.stdout.write(options.has('json') ? `${JSON.stringify(report, null, 2)}\n` : toText(report));

@@ -1,6 +1,6 @@
 /** The flags of `serve` as data, and their translation into the server's options. */
 import { readFileSync } from 'node:fs';
-import type { EngineOptions, Log } from '../../server/index.ts';
+import type { EngineOptions, Log, SpawnerName } from '../../server/index.ts';
 import { type AuthPolicy, resolveWebSocketAuth } from '../../transport/index.ts';
 import { LOG_LEVELS } from '../logger.ts';
 import {
@@ -14,6 +14,8 @@ import {
   UsageError,
 } from '../options.ts';
 import { VERSION } from '../version.ts';
+
+const SPAWNERS: readonly SpawnerName[] = ['native', 'portable'];
 
 export const LISTEN = {
   name: 'listen',
@@ -80,6 +82,12 @@ export const SERVE_OPTIONS: readonly OptionSpec[] = [
   MAX_SESSIONS,
   MAX_PROCESSES,
   MAX_CONNECTIONS,
+  {
+    name: 'spawner',
+    value: 'NAME',
+    choices: SPAWNERS,
+    help: 'how processes are started; the best for this machine unless named here or in FARHAND_SPAWNER',
+  },
   { name: 'admin', help: 'let clients see and end the processes of every session (admin/* methods)' },
   { name: 'log-level', value: 'LEVEL', choices: LOG_LEVELS, fallback: 'info', help: 'what is logged to stderr' },
   { name: 'log-format', value: 'FORMAT', choices: ['text', 'json'], fallback: 'text', help: 'how it is written' },
@@ -101,6 +109,7 @@ export function readServerOptions(options: ParsedOptions, log: Log): EngineOptio
   const tokenFile = options.text('auth-token-file');
   return {
     version: VERSION,
+    spawner: readSpawner(options),
     environment: process.env,
     cwd: process.cwd(),
     log,
@@ -115,6 +124,16 @@ export function readServerOptions(options: ParsedOptions, log: Log): EngineOptio
       maxProcesses: parseCount(MAX_PROCESSES, options.text('max-processes')),
     }),
   };
+}
+
+/** The flag, else the variable; undefined lets the machine decide. */
+export function readSpawner(options: ParsedOptions): SpawnerName | undefined {
+  const wanted = options.text('spawner') ?? process.env.FARHAND_SPAWNER;
+  if (wanted === undefined || wanted === '') return undefined;
+  const known = SPAWNERS.find((name) => name === wanted);
+  if (!known)
+    throw new UsageError(`invalid value '${wanted}' for FARHAND_SPAWNER\n  [possible values: ${SPAWNERS.join(', ')}]`);
+  return known;
 }
 
 export function readMaxConnections(options: ParsedOptions): number | undefined {
