@@ -32,11 +32,18 @@ static void close_if_open(int *fd) {
   *fd = -1;
 }
 
+/*
+ * Room for several reads: with the kernel's 64 KiB a fast printer and this process take turns for every read. Beyond a
+ * user's share of pipe memory the kernel refuses, and the ordinary size does as well.
+ */
+#define OUTPUT_PIPE_BYTES (256 * 1024)
+
 /* The pipe's ends go to `ours` and `theirs` of one stream. */
 static bool open_pipe(struct ends *ends, int stream) {
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) < 0) return false;
   int child_reads = stream == 0;
+  if (!child_reads) (void)fcntl(pipe_ends[0], F_SETPIPE_SZ, OUTPUT_PIPE_BYTES);
   ends->theirs[stream] = pipe_ends[child_reads ? 0 : 1];
   ends->ours[stream] = pipe_ends[child_reads ? 1 : 0];
   return true;

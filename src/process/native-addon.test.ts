@@ -112,6 +112,20 @@ describe.skipIf(!hasNative)('the addon', () => {
     expect(() => Reflect.apply(Child, undefined, [request])).toThrow();
   });
 
+  test('tells after begin of streams that were closed before', async () => {
+    const child = create({ strings: block('/bin/sleep', '/', 'sleep', '100', 'A=1'), argumentCount: 2 });
+    child.closeStreams();
+    const events: number[] = [];
+    await new Promise<void>((resolve) => {
+      child.begin((...event) => {
+        events.push(event[0]);
+        if (event[0] === 2) process.kill(child.pid, 'SIGKILL'); // It runs: nothing else ended its streams.
+        if (event[0] === 1) resolve();
+      });
+    });
+    expect(events).toEqual([2, 1]);
+  });
+
   test('refuses a second begin and values that are no bytes or size', async () => {
     const child = create({ strings: block('/bin/cat', '/', 'cat', 'A=1'), inputPipe: true });
     const refuse = (method: 'begin' | 'write' | 'resize', value: unknown) =>

@@ -93,17 +93,6 @@ test('a seq that does not rise is refused', () => {
   expect(() => log.append(1, 'stdout', bytesOf(1))).toThrow(RangeError);
 });
 
-test('a small slice does not keep the read it came from, a large one is not copied', async () => {
-  const read = Buffer.alloc(65_536, 7);
-  const log = new MemoryOutputLog({ retainBytes: 1e6, retainChunks: 10 });
-  log.append(1, 'stdout', read.subarray(0, 8_192));
-  log.append(2, 'stdout', read);
-  const [small, large] = await log.read(0, undefined);
-  expect(small?.bytes.buffer.byteLength).toBe(8_192);
-  expect(small?.bytes).toEqual(bytesOf(8_192, 7));
-  expect(large?.bytes.buffer).toBe(read.buffer);
-});
-
 test('a long life costs no memory for what was dropped', async () => {
   const log = new MemoryOutputLog({ retainBytes: 10, retainChunks: 100 });
   log.mode = 'drain';

@@ -4,7 +4,7 @@
  */
 import type { OutputStream } from './spawner.ts';
 
-/** One piece of output. Its bytes belong to the log and are not to be changed. */
+/** One piece of output. Its bytes belong to the log and are not to be changed; what they are a view of stays in memory. */
 export type Chunk = { readonly seq: number; readonly stream: OutputStream; readonly bytes: Uint8Array };
 
 /**
@@ -111,7 +111,7 @@ export class MemoryOutputLog implements OutputLog {
   append(seq: number, stream: OutputStream, bytes: Uint8Array): void {
     if (seq <= this.#lastSeq) throw new RangeError(`seq ${seq} after ${this.#lastSeq}`);
     this.#lastSeq = seq;
-    this.#slots.push({ seq, stream, bytes: withoutSpareRoom(bytes) });
+    this.#slots.push({ seq, stream, bytes });
     this.#heldBytes += bytes.byteLength;
     this.#unconfirmedBytes += bytes.byteLength;
     this.#advanceConfirmed();
@@ -187,9 +187,4 @@ export class MemoryOutputLog implements OutputLog {
     }
     return low;
   }
-}
-
-/** A small slice of a large read would keep all of it in memory. */
-function withoutSpareRoom(bytes: Uint8Array): Uint8Array {
-  return bytes.byteLength * 2 < bytes.buffer.byteLength ? new Uint8Array(bytes) : bytes;
 }

@@ -196,8 +196,9 @@ export class Process {
     this.#ending.terminateAtOnce();
   }
 
-  #output(stream: OutputStream, bytes: Uint8Array): void {
+  #output(stream: OutputStream, read: Uint8Array): void {
     this.#ending.active();
+    const bytes = withoutSpareRoom(read);
     for (let start = 0; start < bytes.length; start += MAX_CHUNK_BYTES) {
       const chunk = bytes.subarray(start, start + MAX_CHUNK_BYTES);
       const seq = this.#nextSeq++;
@@ -267,6 +268,11 @@ export class Process {
       this.#waiters.delete(wake);
     }
   }
+}
+
+/** The log keeps views of what was read; a small one of a large buffer would keep all of it in memory. */
+function withoutSpareRoom(bytes: Uint8Array): Uint8Array {
+  return bytes.byteLength * 2 < bytes.buffer.byteLength ? new Uint8Array(bytes) : bytes;
 }
 
 /** The reference's rule: output, the end, or an exit the reader has not seen yet. */

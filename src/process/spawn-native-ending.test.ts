@@ -37,8 +37,8 @@ describe.skipIf(!hasNative)('ending', () => {
   });
 
   test('kill ends the whole group and closes the pipes even of a descendant that escaped', async () => {
-    await using child = await shell('setsid sleep 100 & echo $!; sleep 100 & echo $!; wait');
-    const [, escaped, member] = (await child.until(/(\d+)\n(\d+)\n/)).map(Number);
+    await using child = await shell('sleep 100 & echo $!; setsid sh -c "echo \\$\\$; exec sleep 100" & wait');
+    const [, member, escaped] = (await child.until(/(\d+)\n(\d+)\n/)).map(Number);
     child.child.kill();
     expect(child.order).not.toContain('ended'); // Nothing is told before the call returns.
     expect(await child.finished()).toEqual({ code: null, signal: 'SIGKILL' });

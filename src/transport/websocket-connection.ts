@@ -8,6 +8,7 @@ import { CLOSE_HANDSHAKE_TIMEOUT_MS, MAX_SILENT_PINGS, PING_INTERVAL_MS } from '
 import { deferred } from '../util/deferred.ts';
 import type { Frame, Message } from '../wire/message.ts';
 import type { CloseReason, Connection } from './connection.ts';
+import { FrameWriter } from './frame-writer.ts';
 import { Inbox } from './inbox.ts';
 import { LifeSigns } from './life-signs.ts';
 import { osErrorText } from './os-error.ts';
@@ -20,12 +21,13 @@ const NO_CLOSE_FRAME = 1006;
 const MAX_CLOSE_TEXT_BYTES = 123;
 /** Pongs on their way out; while there are so many only the latest ping is remembered, as the RFC allows. */
 const MAX_PONGS_IN_FLIGHT = 16;
+/** What `close('end')` puts into the close frame: a server goes away, a client is done. */
+const END_CODES = { server: 1001, client: 1000 };
 const TEXT_FRAME = { binary: false, compress: false };
 
 export interface WebSocketConnectionOptions {
   label: string;
-  /** What `close('end')` puts into the close frame: 1001 for a server going away, 1000 for a client that is done. */
-  endCode: 1000 | 1001;
+  role: 'server' | 'client';
   pingIntervalMs?: number | undefined;
 }
 
@@ -38,12 +40,13 @@ export class WebSocketConnection implements Connection {
   readonly #socket: Socket;
   readonly #inbox: Inbox;
   readonly #gate = new SendGate();
-  readonly #cork: TurnCork;
+  /** How frames leave: a client has to mask them, which the library does; a server writes them itself, joined. */
+  readonly #sending: { type: 'library'; cork: TurnCork } | { type: 'own'; writer: FrameWriter };
   readonly #pings = new PingLedger();
   readonly #lifeSigns: LifeSigns;
   readonly #keepAlive: NodeJS.Timeout;
   readonly #closed = deferred<CloseReason>();
-  readonly #onWritten = (): void => this.#gate.update(this.#ws.bufferedAmount);
+  readonly #onWritten = (): void => this.#gate.update(this.#queuedBytes);
   #state: State = { type: 'open' };
   #endTimer: NodeJS.Timeout | undefined;
   #sentBytes = 0;
@@ -56,7 +59,10 @@ export class WebSocketConnection implements Connection {
     this.#options = options;
     this.#ws = ws;
     this.#socket = socket;
-    this.#cork = new TurnCork(socket);
+    this.#sending =
+      options.role === 'server'
+        ? { type: 'own', writer: new FrameWriter(socket, () => ws.readyState === OPEN, this.#onWritten) }
+        : { type: 'library', cork: new TurnCork(socket) };
     this.#inbox = new Inbox({
       malformedPrefix: `failed to parse websocket JSON-RPC message from ${options.label}: `,
       pause: () => ws.pause(),
@@ -92,17 +98,20 @@ export class WebSocketConnection implements Connection {
 
   send(frame: Frame): void {
     if (this.isClosed) return;
-    this.#cork.hold();
-    this.#ws.send(frame, TEXT_FRAME, this.#onWritten);
-    this.#sentBytes += frame.length;
-    this.#cork.added(frame.length);
-    this.#gate.update(this.#ws.bufferedAmount);
+    if (this.#sending.type === 'own') this.#sentBytes += this.#sending.writer.add(frame);
+    else {
+      this.#sending.cork.hold();
+      this.#ws.send(frame, TEXT_FRAME, this.#onWritten);
+      this.#sentBytes += frame.length;
+      this.#sending.cork.added(frame.length);
+    }
+    this.#gate.update(this.#queuedBytes);
   }
 
   confirm(): Promise<boolean> {
     if (this.isClosed) return Promise.resolve(false);
     const { payload, answered } = this.#pings.issueAwaited(this.#sentBytes);
-    this.#ws.ping(payload);
+    this.#ping(payload);
     return answered;
   }
 
@@ -111,10 +120,26 @@ export class WebSocketConnection implements Connection {
     this.#inbox.end();
     if (how === 'drop') this.#ws.terminate();
     else {
-      this.#ws.close(this.#options.endCode, toCloseText(text));
+      this.#flush();
+      this.#ws.close(END_CODES[this.#options.role], toCloseText(text));
       this.#ws.resume(); // The peer's close frame may be behind messages that nobody will take any more.
     }
     await this.#closed.promise;
+  }
+
+  get #queuedBytes(): number {
+    const pending = this.#sending.type === 'own' ? this.#sending.writer.pendingBytes : 0;
+    return pending + this.#ws.bufferedAmount;
+  }
+
+  /** A pong speaks for what was sent before its ping, so that has to leave first. */
+  #ping(payload: string): void {
+    this.#flush();
+    this.#ws.ping(payload);
+  }
+
+  #flush(): void {
+    if (this.#sending.type === 'own') this.#sending.writer.flush();
   }
 
   #listen(): void {
@@ -160,7 +185,7 @@ export class WebSocketConnection implements Connection {
       paused: this.#inbox.paused,
     });
     if (alive) {
-      if (!this.isClosed) this.#ws.ping(this.#pings.issue(this.#sentBytes));
+      if (!this.isClosed) this.#ping(this.#pings.issue(this.#sentBytes));
       return;
     }
     this.#fail('read', new Error(`no sign of life after ${MAX_SILENT_PINGS} pings`));

@@ -88,7 +88,7 @@ export async function dialWebSocket(url: string, options: DialOptions = {}): Pro
     ws.off('error', onError); // From here on the connection looks after its errors.
     const label = `exec-server websocket ${shown}`;
     const { pingIntervalMs } = options;
-    opened.resolve(new WebSocketConnection(ws, socket, { label, endCode: 1000, pingIntervalMs }));
+    opened.resolve(new WebSocketConnection(ws, socket, { label, role: 'client', pingIntervalMs }));
   });
 
   try {

@@ -183,7 +183,7 @@ class Listener implements WebSocketListener {
     webSocketServer.handleUpgrade(request, socket, head, (ws) => {
       onAccepted();
       const { pingIntervalMs } = this.#options;
-      const connection = new WebSocketConnection(ws, socket, { label, endCode: 1001, pingIntervalMs });
+      const connection = new WebSocketConnection(ws, socket, { label, role: 'server', pingIntervalMs });
       this.#connections.add(connection);
       ws.once('close', () => this.#connections.delete(connection));
       this.#options.onConnection(connection);
