@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { ExecError } from '../protocol/errors.ts';
-import { errorCode, osErrorText } from './os-error.ts';
+import { errorCode, osErrorText } from '../util/os-error.ts';
 
 /**
  * Sends a signal to the group led by `pid`; false when there is no such group any more. `reaped` says whether the

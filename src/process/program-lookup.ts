@@ -5,7 +5,7 @@
  */
 import { accessSync, constants, statSync } from 'node:fs';
 import { ExecError } from '../protocol/errors.ts';
-import { errorCode, osErrorText } from './os-error.ts';
+import { errorCode, osErrorText } from '../util/os-error.ts';
 import type { SpawnRequest } from './spawner.ts';
 
 /** What libc searches when the environment has no PATH. */

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   dead,
@@ -121,5 +122,52 @@ describe.skipIf(!hasNative)('ending', () => {
       expect(await child.finished()).toEqual({ code: index, signal: null });
       expect(child.text()).toBe(`${index}\n`);
     }
+  });
+
+  test('whatever is done to a child in whatever order, its exit and its end are told once each', async () => {
+    const steps = [
+      'pause',
+      'resume',
+      'kill',
+      'closeStdin',
+      'write',
+      'big write',
+      'SIGTERM',
+      'SIGCONT',
+      'resize',
+      'turn',
+    ] as const;
+    const programs = [['cat'], ['yes'], ['seq', '5000'], ['true'], ['sh', '-c', 'yes & exec >&-; sleep 0.01']];
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...programs),
+        fc.constantFrom(undefined, { rows: 24, cols: 80 }),
+        fc.array(fc.constantFrom(...steps), { maxLength: 12 }),
+        fc.nat(12),
+        async (argv, terminal, plan, beginAt) => {
+          const spawner = createNativeSpawner(nativeAddon());
+          const watched = new WatchedChild(await spawner.spawn(requestFor(argv, { stdin: 'pipe', terminal })));
+          const { child } = watched;
+          const writes: Promise<void>[] = [];
+          for (const [index, step] of plan.entries()) {
+            if (index === beginAt) watched.begin();
+            if (step === 'turn') await turn();
+            else if (step === 'write') writes.push(child.write(Buffer.from('text\n')));
+            else if (step === 'big write') writes.push(child.write(Buffer.alloc(200_000, 'x\n')));
+            else if (step === 'SIGTERM' || step === 'SIGCONT') child.signal(step);
+            else if (step !== 'resize') child[step]();
+            else if (terminal) child.resize({ rows: 10, cols: 20 });
+          }
+          if (beginAt >= plan.length) watched.begin();
+          child.kill();
+          const { code, signal } = await watched.finished();
+          expect([code, signal].filter((value) => value === null)).toHaveLength(1);
+          await Promise.all(writes);
+          expect(watched.order.filter((event) => event !== 'output')).toHaveLength(2);
+          expect(watched.order.at(-1)).not.toBe('output');
+        },
+      ),
+      { numRuns: 150 },
+    );
   });
 });

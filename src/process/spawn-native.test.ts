@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { chmodSync, closeSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ const hasPtyPackage = ((): boolean => {
 
 let folder = '';
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'farhand-native-'));
+  folder = mkdtempSync(join(tmpdir(), 'fh-'));
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -154,6 +154,16 @@ describe.skipIf(!hasNative)('starts that fail', () => {
   test('a script whose interpreter is missing', async () => {
     const path = script('lost', '#!/nonexistent\n');
     await expect(start([path])).rejects.toThrow(new ExecError('internal', 'No such file or directory (os error 2)'));
+  });
+
+  test('a program whose loader is no program', async () => {
+    const loader = script('l', 'no program\n'.repeat(20));
+    const program = readFileSync('/bin/true');
+    const [named = ''] = /\/lib[^\0]*ld-[^\0]*/.exec(program.toString('latin1')) ?? [];
+    const path = script('corrupt', '');
+    writeFileSync(path, program.toString('latin1').replace(named, loader.padEnd(named.length, '\0')), 'latin1');
+    expect(loader.length).toBeLessThanOrEqual(named.length);
+    await expect(start([path])).rejects.toThrow(/^.+ \(os error 80\)$/);
   });
 
   test('a script without an interpreter line does not fail: the shell runs it', async () => {

@@ -5,6 +5,7 @@
  */
 import { constants } from 'node:os';
 import { ExecError } from '../protocol/errors.ts';
+import { osErrorText } from '../util/os-error.ts';
 import { killGroup, signalGroup } from './kill-tree.ts';
 import {
   loadNativeAddon,
@@ -14,7 +15,6 @@ import {
   type NativeEvent,
   type NativeRequest,
 } from './native-addon.ts';
-import { osErrorText } from './os-error.ts';
 import { resolveProgram } from './program-lookup.ts';
 import type {
   ExitStatus,

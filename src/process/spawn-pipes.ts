@@ -8,8 +8,8 @@ import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { ExecError } from '../protocol/errors.ts';
+import { osErrorText } from '../util/os-error.ts';
 import { killGroup, signalGroup } from './kill-tree.ts';
-import { osErrorText } from './os-error.ts';
 import { PausableOutput } from './pausable-output.ts';
 import type { ExitStatus, SpawnEvents, SpawnedChild, SpawnRequest } from './spawner.ts';
 

@@ -7,8 +7,8 @@ import { closeSync, existsSync, constants as files, openSync, readSync, writeSyn
 import { constants } from 'node:os';
 import { ReadStream } from 'node:tty';
 import { ExecError } from '../protocol/errors.ts';
+import { errorCode, osErrorText } from '../util/os-error.ts';
 import { killGroup, signalGroup } from './kill-tree.ts';
-import { errorCode, osErrorText } from './os-error.ts';
 import { PausableOutput } from './pausable-output.ts';
 import type { ForkedChild, PtyBinding } from './pty-binding.ts';
 import type { ExitStatus, SpawnEvents, SpawnedChild, SpawnRequest, TerminalSize } from './spawner.ts';

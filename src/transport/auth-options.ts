@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
+import { osErrorText } from '../util/os-error.ts';
 import type { AuthPolicy } from './auth.ts';
-import { osErrorText } from './os-error.ts';
 
 export interface AuthFlags {
   wsAuth?: 'capability-token' | 'signed-bearer-token' | undefined;

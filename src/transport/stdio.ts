@@ -6,12 +6,12 @@ import { isUtf8 } from 'node:buffer';
 import type { Readable, Writable } from 'node:stream';
 import { CLOSE_HANDSHAKE_TIMEOUT_MS, MAX_MESSAGE_BYTES } from '../limits.ts';
 import { deferred } from '../util/deferred.ts';
+import { osErrorText } from '../util/os-error.ts';
 import { LineSplitter } from '../wire/line-splitter.ts';
 import type { Frame, Message } from '../wire/message.ts';
 import type { CloseReason, Connection } from './connection.ts';
 import { DeliveryCount } from './delivery-count.ts';
 import { Inbox } from './inbox.ts';
-import { osErrorText } from './os-error.ts';
 import { SendGate } from './send-gate.ts';
 import { TurnCork } from './turn-cork.ts';
 

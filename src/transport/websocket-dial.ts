@@ -6,8 +6,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ClientOptions, WebSocket } from 'ws';
 import { deferred } from '../util/deferred.ts';
+import { osErrorText } from '../util/os-error.ts';
 import type { Connection } from './connection.ts';
-import { osErrorText } from './os-error.ts';
 import { WebSocketConnection } from './websocket-connection.ts';
 import { loadWebSocketLibrary } from './websocket-library.ts';
 

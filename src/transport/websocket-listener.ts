@@ -10,11 +10,11 @@ import type { WebSocketServer } from 'ws';
 import { HTTP_HEAD_TIMEOUT_MS, MAX_CONNECTIONS } from '../limits.ts';
 import { deferred } from '../util/deferred.ts';
 import { type Log, SILENT_LOG } from '../util/log.ts';
+import { osErrorText } from '../util/os-error.ts';
 import type { AuthPolicy } from './auth.ts';
 import type { Connection } from './connection.ts';
 import { answerHead, emptyAnswer, type HttpAnswer, notAnUpgrade, tooManyConnections } from './http-surface.ts';
 import { formatAddress } from './listen-url.ts';
-import { osErrorText } from './os-error.ts';
 import { WebSocketConnection } from './websocket-connection.ts';
 import { loadWebSocketLibrary } from './websocket-library.ts';
 

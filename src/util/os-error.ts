@@ -10,14 +10,20 @@ const TEXTS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     E2BIG: 'Argument list too long',
     EACCES: 'Permission denied',
+    EADDRINUSE: 'Address in use',
+    EADDRNOTAVAIL: 'Address not available',
+    EAFNOSUPPORT: 'Address family not supported by protocol',
     EAGAIN: 'Resource temporarily unavailable',
     EBADF: 'Bad file descriptor',
     EBUSY: 'Resource busy',
     ECHILD: 'No child process',
+    ECONNREFUSED: 'Connection refused',
+    ECONNRESET: 'Connection reset by peer',
     EDQUOT: 'Quota exceeded',
     EEXIST: 'File exists',
     EFAULT: 'Bad address',
     EFBIG: 'File too large',
+    EHOSTUNREACH: 'Host is unreachable',
     EINTR: 'Interrupted system call',
     EINVAL: 'Invalid argument',
     EIO: 'I/O error',
@@ -26,6 +32,7 @@ const TEXTS: ReadonlyMap<string, string> = new Map(
     EMFILE: 'No file descriptors available',
     EMLINK: 'Too many links',
     ENAMETOOLONG: 'Filename too long',
+    ENETUNREACH: 'Network unreachable',
     ENFILE: 'Too many open files in system',
     ENODEV: 'No such device',
     ENOENT: 'No such file or directory',
@@ -74,7 +81,7 @@ export function osErrorText(error: unknown): string {
     const text = TEXTS.get(code) ?? getSystemErrorMap().get(-number)?.[1];
     if (text !== undefined) return `${text} (os error ${number})`;
   }
-  return error instanceof Error ? error.message : String(error);
+  return error instanceof Error ? error.message || error.name : String(error);
 }
 
 function ownNumber(error: unknown): number | undefined {
