@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -173,9 +174,12 @@ static bool read_order(napi_env env, napi_value request, struct order *order, ch
   return read_descriptors(order, numbers, length) && read_strings(cursor, order, counts, pointers);
 }
 
+/* The caller has better words for most numbers; the message is for those it does not know. */
 static void throw_failure(napi_env env, const struct failure *failure) {
+  char text[128];
   napi_value message, error, number, stage;
-  bool is_ready = napi_create_string_utf8(env, "cannot start a process", NAPI_AUTO_LENGTH, &message) == napi_ok &&
+  snprintf(text, sizeof text, "%s (os error %d)", strerror(failure->error), failure->error);
+  bool is_ready = napi_create_string_utf8(env, text, NAPI_AUTO_LENGTH, &message) == napi_ok &&
                   napi_create_error(env, NULL, message, &error) == napi_ok &&
                   napi_create_int32(env, -failure->error, &number) == napi_ok &&
                   napi_create_string_utf8(env, failure->stage, NAPI_AUTO_LENGTH, &stage) == napi_ok &&

@@ -79,7 +79,7 @@ test('a read error ends the connection once, with its reason', async () => {
   input.destroy(Object.assign(new Error('read EIO'), { code: 'EIO' }));
   expect(await connection.closed).toEqual({
     type: 'lost',
-    text: 'failed to read JSON-RPC message from exec-server stdio: read EIO',
+    text: 'failed to read JSON-RPC message from exec-server stdio: I/O error (os error 5)',
   });
   input.emit('error', new Error('once more'));
 });

@@ -67,7 +67,7 @@ test('the number alone is enough as well', () => {
 });
 
 test('an error outside the table keeps the words of Node and its number', () => {
-  expect(osErrorText({ code: 'ECONNREFUSED', errno: -111 })).toBe('connection refused (os error 111)');
+  expect(osErrorText({ code: 'EALREADY', errno: -114 })).toBe('connection already in progress (os error 114)');
 });
 
 test('what is no system error keeps its own message', () => {
