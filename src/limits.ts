@@ -39,11 +39,11 @@ export const MAX_CONNECTIONS = 1_024;
 /** Requests of one connection that were read but have not started; beyond this the socket is not read. */
 export const MAX_QUEUED_REQUESTS = 1_024;
 /** And in bytes; a single request over it is still taken. */
-export const MAX_QUEUED_REQUEST_BYTES = 16 * MIB;
+export const MAX_QUEUED_REQUEST_BYTES = 8 * MIB;
 /** Requests of one connection that wait outside their lane (long polls, full pipes); beyond this they keep their lane. */
 export const MAX_WAITING_REQUESTS = 4_096;
 /** And in bytes: a waiting write keeps its data. */
-export const MAX_WAITING_REQUEST_BYTES = 32 * MIB;
+export const MAX_WAITING_REQUEST_BYTES = 16 * MIB;
 /** The reference's default: one ordinary request of a connection at a time. */
 export const DEFAULT_CONCURRENT_REQUESTS = 1;
 
@@ -62,6 +62,8 @@ export const RESUME_PROBE_MS = 2_000;
 
 /** One `process/output` chunk, as in the reference: `maxBytes` paging and retention depend on it. */
 export const MAX_CHUNK_BYTES = 8_192;
+/** Output in one answer to a read: as base64 it must fit into a message. The rest follows with the next read. */
+export const MAX_READ_BYTES = 32 * MIB;
 /** Output kept per process for `process/read`. */
 export const RETAIN_BYTES = 1 * MIB;
 /** And in chunks, so that one-byte writes cannot make the log expensive. */

@@ -51,5 +51,13 @@ async function openPino(level: LogLevel, format: LogFormat): Promise<Write> {
 function toText(line: string): string {
   const { level, time, msg, ...fields }: Record<string, unknown> = JSON.parse(line);
   const details = Object.entries(fields).map(([name, value]) => ` ${name}=${JSON.stringify(value)}`);
-  return `${time} ${String(level).toUpperCase().padEnd(5)} ${msg}${details.join('')}\n`;
+  return `${time} ${String(level).toUpperCase().padEnd(5)} ${inOneLine(String(msg))}${details.join('')}\n`;
+}
+
+/** A client chooses some of the words; it must not be able to write lines of its own. */
+function inOneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what must not reach the terminal.
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) =>
+    JSON.stringify(character).slice(1, -1),
+  );
 }

@@ -3,7 +3,7 @@ import { MemoryOutputLog } from './output-log.ts';
 import { Process, type ProcessEvent } from './process.ts';
 import type { SpawnEvents, SpawnedChild } from './spawner.ts';
 
-const REQUEST = { argv: ['x'], arg0: undefined, cwd: '/', env: {}, stdin: 'none', terminal: undefined } as const;
+const REQUEST = { argv: ['x'], cwd: '/', stdin: 'none', terminal: undefined } as const;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 const never = new AbortController().signal;
 

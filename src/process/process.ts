@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:os';
-import { CLOSED_RETENTION_MS, MAX_CHUNK_BYTES } from '../limits.ts';
+import { CLOSED_RETENTION_MS, MAX_CHUNK_BYTES, MAX_READ_BYTES } from '../limits.ts';
 import { ExecError } from '../protocol/errors.ts';
 import { deferred } from '../util/deferred.ts';
 import { Ending, type EndReason } from './ending.ts';
@@ -42,11 +42,13 @@ export type ReadResult = {
   lost: { firstSeq: number; bytes: number } | undefined;
 };
 
+/** What was asked for, without the environment: it is large, and may hold secrets. */
+export type ProcessRequest = Pick<SpawnRequest, 'argv' | 'cwd' | 'stdin' | 'terminal'>;
+
 export type ProcessOptions = {
   id: string;
   child: SpawnedChild;
-  /** What was asked for. */
-  request: SpawnRequest;
+  request: ProcessRequest;
   log: OutputLog;
   timeoutMs: number | undefined;
   idleTimeoutMs: number | undefined;
@@ -56,12 +58,14 @@ export type ProcessOptions = {
 /** What a terminal takes for the end of its input: ^D. */
 const TERMINAL_END_OF_FILE = new Uint8Array([4]);
 
+type Waiter = { afterSeq: number; wake(): void };
+
 // The longest delay setTimeout takes; a longer wait is as good as for ever.
 const MAX_TIMER_MS = 2_147_483_647;
 
 export class Process {
   readonly id: string;
-  readonly request: SpawnRequest;
+  readonly request: ProcessRequest;
   readonly startedAtMs = Date.now();
   readonly log: OutputLog;
   readonly #child: SpawnedChild;
@@ -69,7 +73,9 @@ export class Process {
   readonly #stdin: StdinQueue | undefined;
   readonly #onEvent: ProcessOptions['onEvent'];
   readonly #paused = new Set<PauseReason>();
-  readonly #waiters = new Set<() => void>();
+  readonly #waiters = new Set<Waiter>();
+  /** No event up to this seq concerns any waiter, so that many who wait for later ones cost nothing. */
+  #nobodyBefore = Number.POSITIVE_INFINITY;
   #state: ProcessState = { type: 'running' };
   #nextSeq = 1;
   readonly #closed = deferred();
@@ -136,7 +142,7 @@ export class Process {
       if (seenSeq !== this.#nextSeq) continue; // Something happened while the log was read.
       if (!waited) onWait();
       waited = true;
-      await this.#nextEvent(remainingMs, signal);
+      await this.#nextEvent(request.afterSeq, remainingMs, signal);
     }
   }
 
@@ -229,26 +235,42 @@ export class Process {
   }
 
   #emit(event: ProcessEvent): void {
-    for (const wake of this.#waiters) wake();
+    if (event.seq > this.#nobodyBefore || event.type === 'closed') this.#wakeFor(event);
     this.#onEvent(this, event);
+  }
+
+  #wakeFor(event: ProcessEvent): void {
+    let nobodyBefore = Number.POSITIVE_INFINITY;
+    for (const { afterSeq, wake } of this.#waiters) {
+      if (event.seq > afterSeq || event.type === 'closed') wake();
+      else nobodyBefore = Math.min(nobodyBefore, afterSeq);
+    }
+    this.#nobodyBefore = nobodyBefore;
   }
 
   async #readNow({ afterSeq, maxBytes }: ReadRequest): Promise<ReadResult> {
     // Taken before the read, so that nothing is announced as seen that the read could not give.
     const nextSeq = this.#nextSeq;
     const state = this.#state;
-    const chunks = (await this.log.read(afterSeq, maxBytes)).filter((chunk) => chunk.seq < nextSeq);
+    const limit = Math.min(maxBytes ?? MAX_READ_BYTES, MAX_READ_BYTES);
+    const chunks = (await this.log.read(afterSeq, limit)).filter((chunk) => chunk.seq < nextSeq);
     const last = chunks.at(-1);
+    const isCut = maxBytes !== undefined || (last !== undefined && (await this.#holdsMore(last.seq, nextSeq)));
     const { lostBytes, firstSeq } = this.log;
     return {
       chunks,
-      nextSeq: maxBytes === undefined || !last ? nextSeq : last.seq + 1,
+      nextSeq: isCut && last ? last.seq + 1 : nextSeq,
       state,
       lost: lostBytes > 0 ? { firstSeq: firstSeq ?? nextSeq, bytes: lostBytes } : undefined,
     };
   }
 
-  async #nextEvent(timeoutMs: number, signal: AbortSignal): Promise<void> {
+  async #holdsMore(afterSeq: number, beforeSeq: number): Promise<boolean> {
+    const [next] = await this.log.read(afterSeq, 1);
+    return next !== undefined && next.seq < beforeSeq;
+  }
+
+  async #nextEvent(afterSeq: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     let wake = (): void => {};
     let fail = (_reason: unknown): void => {};
@@ -259,13 +281,15 @@ export class Process {
     const timer = setTimeout(wake, Math.min(timeoutMs, MAX_TIMER_MS));
     const onAbort = (): void => fail(signal.reason);
     signal.addEventListener('abort', onAbort);
-    this.#waiters.add(wake);
+    const waiter: Waiter = { afterSeq, wake };
+    this.#waiters.add(waiter);
+    this.#nobodyBefore = Math.min(this.#nobodyBefore, afterSeq);
     try {
       await woken;
     } finally {
       clearTimeout(timer);
       signal.removeEventListener('abort', onAbort);
-      this.#waiters.delete(wake);
+      this.#waiters.delete(waiter);
     }
   }
 }

@@ -142,11 +142,11 @@ describe.skipIf(!hasNative)('output', () => {
     await child.until(/y/);
     child.child.pause();
     const written = (): string => statusLine(`/proc/${child.child.pid}/io`, 'wchar');
-    for (let before = ''; before !== written(); ) {
-      before = written();
-      for (let turns = 0; turns < 50; turns += 1) await turn();
-    }
+    // It has nothing else to sleep for than a full pipe.
+    while (statusLine(`/proc/${child.child.pid}/status`, 'State') !== 'S (sleeping)') await turn();
     const stopped = written();
+    for (let turns = 0; turns < 200; turns += 1) await turn();
+    expect(written()).toBe(stopped);
     const pieces = child.chunkSizes.length;
     child.child.resume();
     while (written() === stopped) await turn();

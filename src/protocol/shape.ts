@@ -42,6 +42,7 @@ const defOf = (schema: Schema): z.core.$ZodTypes['_zod']['def'] => (schema as z.
 /** The shape of a schema; objects without a name of their own get `name`. */
 export function shapeOf(schema: Schema, name = 'object'): Shape {
   const known = facts.get(schema);
+  if (known?.textMap) return { type: 'map', value: shapeOf(z.string()) };
   if (known?.expected !== undefined) return valueShape(schema, known.expected, known.label);
   const def = defOf(schema);
   switch (def.type) {

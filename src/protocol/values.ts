@@ -13,6 +13,8 @@ export type Facts = {
   /** On a value: what the printed reference calls it, and what JSON Schema should add. */
   label?: string;
   json?: Record<string, unknown>;
+  /** On a value: a map of strings. */
+  textMap?: true;
   /** On an object or a tagged union: the reference's name for it. */
   name?: string;
   /** On a member: ours, not the reference's; it has no place in positional arrays. */
@@ -25,6 +27,9 @@ export const facts = z.registry<Facts>();
 export const guarded = new WeakMap<z.core.$ZodType, z.core.$ZodType>();
 
 /* ---- values ---- */
+
+const isPlainObject = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 
 /** Base64 on the wire, bytes inside. */
 export const bytes = z
@@ -92,6 +97,13 @@ export const u16 = integer('u16', 0, 65_535);
 export const i32 = integer('i32', -(2 ** 31), 2 ** 31 - 1);
 export const i64 = integer('i64', Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
 
+/** Names to strings, any names: zod's own record drops one called `__proto__`. */
+export const texts = z
+  .custom<Record<string, string>>(
+    (value) => isPlainObject(value) && Object.values(value as object).every((text) => typeof text === 'string'),
+  )
+  .register(facts, { textMap: true, json: { type: 'object', additionalProperties: { type: 'string' } } });
+
 /** The params of methods that take none. */
 export const unit = z.null();
 /** A result without members. */
@@ -131,9 +143,6 @@ export function note<T extends z.ZodMiniType>(text: string, schema: T): T {
 /** An object inside params or results, under the reference's name. */
 export const struct = <const S extends z.core.$ZodLooseShape>(name: string, shape: S) =>
   z.object(shape).register(facts, { name });
-
-const isPlainObject = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && [Object.prototype, null].includes(Object.getPrototypeOf(value));
 
 /** An object in which every member may be absent, so that its members alone would let any object through. */
 export function looseStruct<const S extends z.core.$ZodLooseShape>(name: string, shape: S) {

@@ -2,6 +2,7 @@
  * Serves one connection: message -> row of the contract -> params checked -> gate -> lane -> handler -> answer. It owns
  * the requests in flight and nothing else; what a method does is the handler's business.
  */
+import { setMaxListeners } from 'node:events';
 import { CODES, ExecError } from '../protocol/errors.ts';
 import type { Notifications, Params, Requests, Row, Table, WireResult } from '../protocol/table.ts';
 import type { Connection } from '../transport/connection.ts';
@@ -81,6 +82,7 @@ class Dispatcher<T extends Table, C> {
     this.#log = log;
     this.#lanes = new Lanes({ width: concurrentRequests });
     this.#concurrentRequests = concurrentRequests;
+    setMaxListeners(0, this.#abort.signal); // One for each request that waits; their number has its own limit.
   }
 
   async run(): Promise<void> {
@@ -176,7 +178,7 @@ class Dispatcher<T extends Table, C> {
         finish(() => this.#reply(id, result));
         return undefined;
       }
-      return result.then(
+      return this.#whenSendable(result).then(
         (value: unknown) => finish(() => this.#reply(id, value)),
         (error: unknown) => finish(() => this.#fail(id, error, method)),
       );
@@ -184,6 +186,13 @@ class Dispatcher<T extends Table, C> {
       finish(() => this.#fail(id, error, method));
       return undefined;
     }
+  }
+
+  /** Answers that become ready together must not all be written to a peer that does not read. */
+  async #whenSendable(result: Promise<unknown>): Promise<unknown> {
+    const value = await result;
+    while (this.#connection.congested) await this.#connection.drained();
+    return value;
   }
 
   #notification(method: string, params: unknown): Promise<void> | undefined {

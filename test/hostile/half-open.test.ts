@@ -29,6 +29,7 @@ test.runIf(canMakeNetworks() || isRequired)(
   async () => {
     await using scene = new Disposables();
     const name = `farhand-${process.pid}`;
+    const network = `10.${64 + (process.pid % 128)}`; // Not the same as that of another run on this machine.
     ip('netns', 'add', name);
     scene.defer(() => ip('netns', 'del', name));
     // Two ways to the same host: one will go silent, the other stays.
@@ -38,9 +39,9 @@ test.runIf(canMakeNetworks() || isRequired)(
     ] as const) {
       const near = `fh${way}${process.pid}`;
       ip('link', 'add', near, 'type', 'veth', 'peer', 'name', `fh${way}`, 'netns', name);
-      ip('addr', 'add', `10.77.${subnet}.1/24`, 'dev', near);
+      ip('addr', 'add', `${network}.${subnet}.1/24`, 'dev', near);
       ip('link', 'set', near, 'up');
-      ip('-n', name, 'addr', 'add', `10.77.${subnet}.2/24`, 'dev', `fh${way}`);
+      ip('-n', name, 'addr', 'add', `${network}.${subnet}.2/24`, 'dev', `fh${way}`);
       ip('-n', name, 'link', 'set', `fh${way}`, 'up');
     }
     const listen = ['serve', '--listen', 'ws://0.0.0.0:7000', '--allow-unauthenticated'];
@@ -53,14 +54,14 @@ test.runIf(canMakeNetworks() || isRequired)(
     });
     await once(createInterface({ input: server.stdout }), 'line');
 
-    const lost = await new TestClient(await dialWebSocket('ws://10.77.1.2:7000')).initialize();
+    const lost = await new TestClient(await dialWebSocket(`ws://${network}.1.2:7000`)).initialize();
     scene.defer(() => lost.drop());
     await lost.start('p', ['sh', '-c', 'echo before; exec sleep 300']);
     await lost.notification(() => lost.output('p', 'stdout') === 'before\n');
     ip('link', 'set', `fha${process.pid}`, 'down'); // From here on no packet of this connection arrives, either way.
 
     const startedAt = performance.now();
-    const found = await new TestClient(await dialWebSocket('ws://10.77.2.2:7000')).initialize(lost.sessionId);
+    const found = await new TestClient(await dialWebSocket(`ws://${network}.2.2:7000`)).initialize(lost.sessionId);
     scene.defer(() => found.drop());
     expect(performance.now() - startedAt).toBeLessThan(5_000);
     const { chunks } = await found.request<{ chunks: { chunk: string }[] }>('process/read', { processId: 'p' });

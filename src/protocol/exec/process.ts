@@ -1,6 +1,6 @@
 /** Schemas of processes: start, read, write, signal, terminate, and what is told about them. */
 import * as z from 'zod/mini';
-import { bytes, extension, i32, looseStruct, note, nullish, pathUri, struct, u16, u64 } from '../values.ts';
+import { bytes, extension, i32, looseStruct, note, nullish, pathUri, struct, texts, u16, u64 } from '../values.ts';
 import { shell } from './environment.ts';
 import { managedNetwork, networkProxy } from './network.ts';
 import { sandbox } from './sandbox.ts';
@@ -14,7 +14,6 @@ const exitReason = note(
 );
 const seq = note('One counter per process, from 1, shared by output, exit and close.', u64);
 const stream = z.enum(['stdout', 'stderr', 'pty']);
-const texts = z.record(z.string(), z.string());
 
 const envPolicy = struct('ExecEnvPolicy', {
   inherit: note("What is taken from the server's own environment.", z.enum(['core', 'all', 'none'])),

@@ -92,10 +92,11 @@ export class Session {
   async start(id: string, request: SpawnRequest, timeouts: Timeouts): Promise<Process> {
     return await this.#processes.start(id, async () => {
       const child = await this.#spawner.spawn(request);
+      const { argv, cwd, stdin, terminal } = request;
       return new Process({
         id,
         child,
-        request,
+        request: { argv, cwd, stdin, terminal },
         ...timeouts,
         log: this.#openLog(id),
         onEvent: (process, event) => this.#onEvent(process, event),
