@@ -55,6 +55,8 @@ export const SESSION_GRACE_MS = 30_000;
 export const MAX_SESSIONS = 1_024;
 /** Processes per session, closed ones still held included. */
 export const MAX_PROCESSES_PER_SESSION = 1_024;
+/** A process id is repeated in every event of its process, so its length multiplies. */
+export const MAX_PROCESS_ID_BYTES = 4_096;
 /** A connection that looks attached but answers no ping within this is taken for dead when its session is resumed. */
 export const RESUME_PROBE_MS = 2_000;
 

@@ -144,7 +144,8 @@ class Dispatcher<T extends Table, C> {
     const run = (): undefined => {
       this.#fail(id, error, method);
     };
-    this.#lanes.add('ordinary', { tag: undefined, weight: 0, run, cancelled: run });
+    const weight = error instanceof Error ? error.message.length : 0; // Some texts repeat what was sent.
+    this.#lanes.add('ordinary', { tag: undefined, weight, run, cancelled: run });
   }
 
   #enqueue(row: Row, { id, method, size = 0 }: Request, params: unknown): void {

@@ -1,4 +1,6 @@
 /** Params of process/start -> what the spawner is asked for, with every check that comes before the start. */
+
+import { MAX_PROCESS_ID_BYTES } from '../../../limits.ts';
 import { buildEnvironment } from '../../../process/env.ts';
 import type { SpawnRequest } from '../../../process/spawner.ts';
 import { ExecError } from '../../../protocol/errors.ts';
@@ -18,6 +20,7 @@ const SNAPSHOT_SHELLS = ['bash', 'zsh', 'sh'];
 /** The request as the spawner wants it. Checks are in the order of the reference: clients see which one fails. */
 export function toSpawnRequest(params: StartParams, server: ExecServer): SpawnRequest {
   const { argv, arg0, tty, pipeStdin, env, envPolicy, size } = params;
+  checkProcessId(params);
   checkNetworkProxy(params);
   const cwd = toNativeCwd(params);
   checkSandbox(params);
@@ -42,6 +45,11 @@ function toNativeCwd({ cwd }: StartParams): string {
     throw new ExecError('invalidParams', `cwd URI \`${cwd}\` is not valid on this exec-server host: ${detail}`);
   }
   throw new ExecError('internal', `cwd \`${cwd}\` is not UTF-8; this server cannot start processes there`);
+}
+
+function checkProcessId({ processId }: StartParams): void {
+  if (Buffer.byteLength(processId) <= MAX_PROCESS_ID_BYTES) return;
+  throw new ExecError('invalidParams', `process ID must be at most ${MAX_PROCESS_ID_BYTES} bytes`);
 }
 
 function checkNetworkProxy({ networkProxy, processId }: StartParams): void {
