@@ -21,7 +21,7 @@
 /* A terminal that no process has open looks ended until its leader opens it again; how often to look. */
 #define REOPEN_MS 20
 
-/* A terminal holds some tens of KiB; more can only come from somebody who goes on printing after the leader's end. */
+/* More than a pipe or a terminal holds; more can only come from somebody who goes on printing after the leader's end. */
 #define TAIL_BYTES (1024 * 1024)
 
 enum outcome { FULL, DRY, ENDED };
@@ -115,13 +115,13 @@ void reader_update(struct reader *reader) {
 }
 
 void reader_catch_up(struct reader *reader) {
+  bool terminal = reader->child->terminal;
   size_t length;
-  if (!reader->child->terminal) {
-    /* At most what fits: a descendant may write for ever, and the end of file comes by itself. */
-    if (reader->watch.fd >= 0 && !reader->child->paused && read_round(reader, &length) == ENDED) reader_close(reader);
-    return;
-  }
   for (size_t total = 0; total < TAIL_BYTES; total += length) {
-    if (reader->watch.fd < 0 || read_round(reader, &length) != FULL) return;
+    /* A pipe keeps its bytes for later; a terminal is closed after this. */
+    if (reader->watch.fd < 0 || (reader->child->paused && !terminal)) return;
+    enum outcome outcome = read_round(reader, &length);
+    if (outcome == ENDED && !terminal) reader_close(reader);
+    if (outcome != FULL) return;
   }
 }

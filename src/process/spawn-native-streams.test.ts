@@ -108,6 +108,7 @@ describe.skipIf(!hasNative)('output', () => {
     expect(watched.order).toEqual([]);
     expect(await watched.finished()).toEqual({ code: 0, signal: null });
     expect(watched.text()).toBe('early\n');
+    expect(watched.order[0]).toBe('output');
   });
 
   test('is held by a pause before begin', async () => {

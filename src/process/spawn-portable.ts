@@ -15,7 +15,6 @@ export const PORTABLE_LIMITS: readonly string[] = [
   'If the server is killed, processes on pipes live on; those on a terminal get a hang-up.',
   'Starting a process takes longer the more memory the server uses.',
   'Death by a real-time signal on pipes is reported as exit code 0.',
-  'A file that is executable but has neither a binary format nor a #! line is run by /bin/sh instead of being refused.',
   'Terminals need the optional package @lydell/node-pty.',
   'A program that is found but cannot be executed on a terminal (a script without its interpreter, another architecture) prints the reason and exits with 1 instead of failing to start.',
   'arg0 on a terminal needs /usr/bin/perl; without it such a start is refused.',
