@@ -5,7 +5,8 @@
 import { type Deferred, deferred } from './deferred.ts';
 
 export class AsyncQueue<T> implements AsyncIterable<T> {
-  readonly #values: T[] = [];
+  /** Waiting values from `#head` on; what was taken is not kept. */
+  readonly #values: (T | undefined)[] = [];
   readonly #onTaken: ((value: T) => void) | undefined;
   #head = 0;
   #ended = false;
@@ -34,7 +35,9 @@ export class AsyncQueue<T> implements AsyncIterable<T> {
   async *[Symbol.asyncIterator](): AsyncIterator<T> {
     for (;;) {
       while (this.#head < this.#values.length) {
-        const value = this.#values[this.#head++] as T;
+        const value = this.#values[this.#head] as T;
+        this.#values[this.#head] = undefined;
+        this.#head += 1;
         if (this.#head > 256 && this.#head * 2 > this.#values.length) {
           this.#values.splice(0, this.#head);
           this.#head = 0;
