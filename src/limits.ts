@@ -57,6 +57,8 @@ export const MAX_SESSIONS = 1_024;
 export const MAX_PROCESSES_PER_SESSION = 1_024;
 /** A process id is repeated in every event of its process, so its length multiplies. */
 export const MAX_PROCESS_ID_BYTES = 4_096;
+/** How much of a command line is kept for lists. */
+export const MAX_LISTED_ARGV_CHARS = 4_096;
 /** A connection that looks attached but answers no ping within this is taken for dead when its session is resumed. */
 export const RESUME_PROBE_MS = 2_000;
 
@@ -74,6 +76,8 @@ export const RETAIN_CHUNKS = 50_000;
 export const CLOSED_RETENTION_MS = 30_000;
 /** After this many bytes of output the peer is asked to confirm (a ping on WebSockets). */
 export const CONFIRM_EVERY_BYTES = 256 * KIB;
+/** Questions to a peer that answers none of them; what is sent meanwhile is covered by the next. */
+export const MAX_OPEN_CONFIRMATIONS = 64;
 /** Output sent but not confirmed before the child is paused. */
 export const MAX_UNCONFIRMED_BYTES = 8 * MIB;
 /** A peer that confirms nothing for this long is not waited for any more: its output is handled as in drain mode. */

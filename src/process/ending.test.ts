@@ -78,6 +78,17 @@ test('after an end that was ours the output is closed when nothing more comes, b
   ending.closed();
 });
 
+test('a group that may not be signalled is let go of instead', () => {
+  const done: string[] = [];
+  const refuse = (): never => {
+    throw new Error('Operation not permitted');
+  };
+  const { ending } = scene({ timeoutMs: 10, child: { signal: refuse, kill: () => done.push('kill') } });
+  vi.advanceTimersByTime(10);
+  expect(done).toEqual(['kill']);
+  ending.closed();
+});
+
 test('the first reason stays, and very long timeouts do not fire at once', () => {
   const { ending, done } = scene({ timeoutMs: Number.MAX_SAFE_INTEGER });
   vi.advanceTimersByTime(1_000_000);

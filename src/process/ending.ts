@@ -58,7 +58,7 @@ export class Ending {
     this.#child.signal('SIGTERM');
     this.#child.signal('SIGCONT'); // A stopped process would not hear the request.
     clearTimeout(this.#step);
-    this.#step = setTimeout(() => this.#child.signal('SIGKILL'), clamp(graceMs));
+    this.#step = setTimeout(() => this.#killGroup(), clamp(graceMs));
   }
 
   /** The child is gone. If that was our doing, a descendant that escaped with its output does not keep it open. */
@@ -74,7 +74,16 @@ export class Ending {
 
   #endNow(reason: EndReason): void {
     this.#reason ??= reason;
-    this.#child.signal('SIGKILL');
+    this.#killGroup();
+  }
+
+  /** Nobody hears an error of a timer. A group that may not be signalled (another user's) is at least let go of. */
+  #killGroup(): void {
+    try {
+      this.#child.signal('SIGKILL');
+    } catch {
+      this.#child.kill();
+    }
   }
 
   #awaitLastOutput(): void {

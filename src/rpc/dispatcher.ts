@@ -6,6 +6,7 @@ import { setMaxListeners } from 'node:events';
 import { CODES, ExecError } from '../protocol/errors.ts';
 import type { Notifications, Params, Requests, Row, Table, WireResult } from '../protocol/table.ts';
 import type { Connection } from '../transport/connection.ts';
+import { deferred } from '../util/deferred.ts';
 import type { Log } from '../util/log.ts';
 import { encodeError, encodeResponse } from '../wire/encode.ts';
 import type { Message, RequestId } from '../wire/message.ts';
@@ -18,6 +19,11 @@ export interface Call {
   readonly signal: AbortSignal;
   /** To be called before merely waiting, so that the requests behind go on. */
   leaveLane(): void;
+  /**
+   * Resolves when it is this answer's turn: large answers are built one at a time and only while the peer reads, however
+   * many become ready together. The turn ends with the answer.
+   */
+  sendTurn(): Promise<void>;
   /** Runs right after the answer was sent, or would have been sent had the connection lived. */
   afterReply(step: () => void): void;
   /** Answers an earlier request that has not started with `reason`; false when no queued one matches. */
@@ -74,6 +80,7 @@ class Dispatcher<T extends Table, C> {
   readonly #lanes: Lanes;
   readonly #concurrentRequests: number;
   readonly #abort = new AbortController();
+  #turn: Promise<void> = Promise.resolve();
 
   constructor(connection: Connection, { surface, context, concurrentRequests, log }: DispatchOptions<T, C>) {
     this.#connection = connection;
@@ -82,6 +89,7 @@ class Dispatcher<T extends Table, C> {
     this.#log = log;
     this.#lanes = new Lanes({ width: concurrentRequests });
     this.#concurrentRequests = concurrentRequests;
+    void connection.closed.then(() => this.stop()); // It never rejects. Whoever waits for room then gets it.
     setMaxListeners(0, this.#abort.signal); // One for each request that waits; their number has its own limit.
   }
 
@@ -89,7 +97,7 @@ class Dispatcher<T extends Table, C> {
     for await (const message of this.#connection.incoming) {
       const inline = this.#take(message);
       if (inline !== undefined) await inline;
-      if (this.#lanes.full) await Promise.race([this.#lanes.room(), this.#connection.closed]);
+      if (this.#lanes.full) await this.#lanes.room();
       // A peer that sends without reading is not read from either, so its answers cannot pile up.
       if (this.#connection.congested) await this.#connection.drained();
     }
@@ -164,7 +172,13 @@ class Dispatcher<T extends Table, C> {
       reply();
       for (const step of after) step();
     };
+    const turn = (): Promise<void> => this.#takeTurn((release) => after.push(release));
+    let ownTurn: Promise<void> | undefined;
     const call: Call = {
+      sendTurn: () => {
+        ownTurn ??= turn();
+        return ownTurn;
+      },
       signal: this.#abort.signal,
       leaveLane: () => slot.leave(),
       afterReply: (step) => after.push(step),
@@ -176,11 +190,14 @@ class Dispatcher<T extends Table, C> {
       const handler = this.#surface.handlers[method as Requests<T>] as AnyHandler;
       const result = handler(params, this.#context, call);
       if (!(result instanceof Promise)) {
-        finish(() => this.#reply(id, result));
+        finish(() => this.#reply(id, result, method));
         return undefined;
       }
-      return this.#whenSendable(result).then(
-        (value: unknown) => finish(() => this.#reply(id, value)),
+      return result.then(
+        async (value: unknown) => {
+          if (this.#connection.congested) await call.sendTurn();
+          finish(() => this.#reply(id, value, method));
+        },
         (error: unknown) => finish(() => this.#fail(id, error, method)),
       );
     } catch (error) {
@@ -189,11 +206,14 @@ class Dispatcher<T extends Table, C> {
     }
   }
 
-  /** Answers that become ready together must not all be written to a peer that does not read. */
-  async #whenSendable(result: Promise<unknown>): Promise<unknown> {
-    const value = await result;
+  /** First come, first served; `onRelease` gets what lets the next one go on. */
+  async #takeTurn(onRelease: (release: () => void) => void): Promise<void> {
+    const before = this.#turn;
+    const mine = deferred();
+    this.#turn = mine.promise;
+    onRelease(mine.resolve);
+    await before;
     while (this.#connection.congested) await this.#connection.drained();
-    return value;
   }
 
   #notification(method: string, params: unknown): Promise<void> | undefined {
@@ -213,8 +233,15 @@ class Dispatcher<T extends Table, C> {
     return this.#connection.close('drop', reason);
   }
 
-  #reply(id: RequestId, result: unknown): void {
-    this.#connection.send(encodeResponse(id, result));
+  #reply(id: RequestId, result: unknown, method: string): void {
+    let frame: string;
+    try {
+      frame = encodeResponse(id, result);
+    } catch (error) {
+      this.#fail(id, error, method); // An answer longer than a string can be, for one.
+      return;
+    }
+    this.#connection.send(frame);
   }
 
   #fail(id: RequestId, error: unknown, method: string): void {

@@ -20,7 +20,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     const client = await server.connect();
     await client.start('p', ['sleep', '300'], { pipeStdin: true });
     const chunk = Buffer.alloc(64 * 1024, 'x').toString('base64');
-    const writes = Array.from({ length: 400 }, (_, index) =>
+    const writes = Array.from({ length: 250 }, (_, index) =>
       client.request('process/write', { processId: 'p', chunk, writeId: String(index) }),
     );
     expect(await client.request('environment/status')).toEqual({ status: 'ready' });

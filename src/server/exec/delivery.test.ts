@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { CONFIRM_EVERY_BYTES } from '../../limits.ts';
+import { CONFIRM_EVERY_BYTES, MAX_OPEN_CONFIRMATIONS } from '../../limits.ts';
 import type { Process } from '../../process/process.ts';
 import type { Connection } from '../../transport/connection.ts';
 import { type Deferred, deferred } from '../../util/deferred.ts';
@@ -97,6 +97,15 @@ test('a client that confirms nothing is silent after the timeout, and speaks aga
   expect(silences).toEqual([true, false]);
   vi.advanceTimersByTime(TIMEOUT_MS);
   expect(silences, 'the second question is still open').toEqual([true, false, true]);
+  delivery.end();
+});
+
+test('a peer that answers nothing is not asked without end, and one answer is enough to ask again', async () => {
+  const { delivery, asked, answer } = scene();
+  for (let seq = 1; seq <= 500; seq += 1) delivery.pushed(name('p'), seq, CONFIRM_EVERY_BYTES);
+  expect(asked).toHaveLength(MAX_OPEN_CONFIRMATIONS);
+  await answer(0);
+  expect(asked).toHaveLength(MAX_OPEN_CONFIRMATIONS + 1);
   delivery.end();
 });
 

@@ -4,7 +4,7 @@
  * the connection was attached (the gap) is not pushed again: it counts as read once a `process/read` has carried it, or
  * when the client does not ask for it in time.
  */
-import { CONFIRM_EVERY_BYTES, CONFIRM_TIMEOUT_MS } from '../../limits.ts';
+import { CONFIRM_EVERY_BYTES, CONFIRM_TIMEOUT_MS, MAX_OPEN_CONFIRMATIONS } from '../../limits.ts';
 import type { Process } from '../../process/process.ts';
 import type { Connection } from '../../transport/connection.ts';
 
@@ -91,7 +91,7 @@ export class Delivery {
 
   #count(bytes: number): void {
     this.#sentBytes += bytes;
-    if (this.#sentBytes >= CONFIRM_EVERY_BYTES) this.#ask();
+    if (this.#sentBytes >= CONFIRM_EVERY_BYTES && this.#asked < MAX_OPEN_CONFIRMATIONS) this.#ask();
   }
 
   #ask(): void {
@@ -110,6 +110,7 @@ export class Delivery {
     this.#timer = this.#asked > 0 ? this.#silenceTimer() : undefined;
     this.#setSilent(false);
     for (const [process, seq] of sent) this.#options.confirmed(process, seq);
+    this.#count(0); // What was sent while too many questions were open.
   }
 
   #silenceTimer(): NodeJS.Timeout {

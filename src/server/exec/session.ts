@@ -3,7 +3,7 @@
  * does not keep up is paused. Detached: output is held (or drained) in the logs until somebody resumes or the grace
  * ends. It never decides how long that is; the registry does.
  */
-import { MAX_UNCONFIRMED_BYTES } from '../../limits.ts';
+import { MAX_LISTED_ARGV_CHARS, MAX_UNCONFIRMED_BYTES } from '../../limits.ts';
 import { MemoryOutputLog } from '../../process/output-log.ts';
 import { Process, type ProcessEvent, type ReadRequest, type ReadResult } from '../../process/process.ts';
 import { ProcessTable } from '../../process/process-table.ts';
@@ -28,6 +28,17 @@ export type Timeouts = { timeoutMs: number | undefined; idleTimeoutMs: number | 
 
 type Attachment = { connection: Connection; notifier: Notifier; delivery: Delivery; silent: boolean };
 
+/** For lists only, so a long command line is cut: there may be a thousand of them, of megabytes each. */
+function shortened(argv: readonly string[]): string[] {
+  let left = MAX_LISTED_ARGV_CHARS;
+  return argv.flatMap((argument) => {
+    if (left <= 0) return [];
+    const room = left;
+    left -= argument.length + 1;
+    return argument.length <= room ? [argument] : [`${Buffer.from(argument.slice(0, room)).toString()}…`];
+  });
+}
+
 export class Session {
   readonly id: string;
   readonly #settings: SessionSettings;
@@ -36,6 +47,8 @@ export class Session {
   readonly #processes: ProcessTable;
   /** While detached: how many unconfirmed bytes each process may hold before it is paused. */
   readonly #allowance = new WeakMap<Process, number>();
+  /** Made once: one made in `start` would keep the whole request, its environment too, as long as the process. */
+  readonly #listener = (process: Process, event: ProcessEvent): void => this.#onEvent(process, event);
   #attachment: Attachment | undefined;
 
   constructor(id: string, settings: SessionSettings, spawner: Spawner, log: Log) {
@@ -96,10 +109,10 @@ export class Session {
       return new Process({
         id,
         child,
-        request: { argv, cwd, stdin, terminal },
+        request: { argv: shortened(argv), cwd, stdin, terminal },
         ...timeouts,
         log: this.#openLog(id),
-        onEvent: (process, event) => this.#onEvent(process, event),
+        onEvent: this.#listener,
       });
     });
   }

@@ -40,6 +40,7 @@ export const processHandlers: Pick<Handlers<typeof execToServer, ExecContext>, M
     const process = findLive(processId, session);
     const request = { afterSeq: afterSeq ?? 0, maxBytes: maxBytes ?? undefined, waitMs: waitMs ?? 0 };
     const { chunks, nextSeq, state, lost } = await session.read(process, request, call.signal, () => call.leaveLane());
+    if (chunks.length > 0) await call.sendTurn(); // Encoded only when it can leave.
     return {
       chunks: chunks.map(({ seq, stream, bytes }) => ({ seq, stream, chunk: toBase64(bytes) })),
       nextSeq,
