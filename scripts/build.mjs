@@ -2,7 +2,7 @@
 // bundle starts several times faster than a tree of modules.
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
@@ -15,9 +15,14 @@ const tsc = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p'
 if (tsc.status !== 0) process.exit(tsc.status ?? 1);
 
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
-await build({
-  entryPoints: ['src/cli/main.ts'],
-  outfile: 'dist/cli.cjs',
+/** Loaded on use, each from a file of its own: Node compiles all of a file before it runs the first line of it. */
+const LAZY = {
+  engine: 'src/server/engine.ts',
+  websocket: 'ws',
+  log: 'pino',
+};
+
+const options = {
   bundle: true,
   platform: 'node',
   target: 'node20',
@@ -27,6 +32,35 @@ await build({
   conditions: ['node', 'import', 'module'],
   external: ['*.node', 'bufferutil', 'utf-8-validate', '@lydell/node-pty'],
   define: { 'import.meta.url': '__import_meta_url', FARHAND_VERSION: JSON.stringify(version) },
-  banner: { js: "#!/usr/bin/env node\nconst __import_meta_url=require('node:url').pathToFileURL(__filename).href;" },
+};
+const URL_OF_FILE = "const __import_meta_url=require('node:url').pathToFileURL(__filename).href;";
+
+/** Dynamic imports of what is in LAZY become requires of those files. */
+const lazyFiles = {
+  name: 'lazy-files',
+  setup({ onResolve }) {
+    onResolve({ filter: /.*/ }, ({ kind, path }) => {
+      if (kind !== 'dynamic-import') return undefined;
+      const name = Object.keys(LAZY).find((key) => LAZY[key] === path || basename(LAZY[key]) === basename(path));
+      return name === undefined ? undefined : { path: `./${name}.cjs`, external: true };
+    });
+  },
+};
+
+await build({
+  ...options,
+  entryPoints: ['src/cli/main.ts'],
+  outfile: 'dist/cli.cjs',
+  banner: { js: `#!/usr/bin/env node\n${URL_OF_FILE}` },
+  plugins: [lazyFiles],
 });
+for (const [name, entry] of Object.entries(LAZY)) {
+  await build({
+    ...options,
+    entryPoints: [entry],
+    outfile: `dist/${name}.cjs`,
+    banner: { js: URL_OF_FILE },
+    plugins: [lazyFiles],
+  });
+}
 chmodSync('dist/cli.cjs', 0o755);

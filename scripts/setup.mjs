@@ -57,4 +57,6 @@ once('node_modules/.setup', locked, ['node_modules/.bin/tsc', 'node_modules/.bin
 );
 run(undefined, process.execPath, ['scripts/native.mjs']);
 const sources = [...filesBelow('src'), 'scripts/build.mjs', 'tsconfig.json', ...locked];
-once('dist/.setup', sources, ['dist/cli.cjs'], () => run('building', process.execPath, ['scripts/build.mjs']));
+once('dist/.setup', sources, ['dist/cli.cjs', 'dist/engine.cjs'], () =>
+  run('building', process.execPath, ['scripts/build.mjs']),
+);

@@ -56,12 +56,7 @@ export async function listenOnStdio(options: StdioServerOptions): Promise<Runnin
 }
 
 async function openHost(options: EngineOptions): Promise<ExecServerHost> {
-  const [{ ExecServerHost }, { createSpawner }] = await Promise.all([
-    import('./serve.ts'),
-    import('../process/choose-spawner.ts'),
-  ]);
-  const { spawner } = options;
-  return new ExecServerHost({ ...options, spawner: typeof spawner === 'object' ? spawner : createSpawner(spawner) });
+  return (await import('./engine.ts')).openHost(options);
 }
 
 function running(url: string | undefined, end: () => Promise<void>): RunningServer {
