@@ -7,12 +7,13 @@ import type { Readable, Writable } from 'node:stream';
 import type { SpawnerName } from '../process/choose-spawner.ts';
 import type { Spawner } from '../process/spawner.ts';
 import { openStdioConnection, openWebSocketListener, type WebSocketListenerOptions } from '../transport/index.ts';
+import { deferred } from '../util/deferred.ts';
 import type { ExecServerHost, ServerOptions } from './serve.ts';
 
 export type RunningServer = AsyncDisposable & {
   /** Where clients connect; absent for stdio. */
   readonly url: string | undefined;
-  /** Resolves when the server ended by itself (its stdio peer is gone) or was stopped. */
+  /** Resolves when the server ended by itself (its stdio peer is gone) or was stopped; rejects when it cannot serve. */
   readonly done: Promise<void>;
   /** Ends every process, says goodbye to the clients, and resolves when all is closed. Idempotent. */
   stop(): Promise<void>;
@@ -31,26 +32,30 @@ export async function listenOnWebSocket(options: WebSocketServerOptions): Promis
   };
   const listener = await openWebSocketListener({
     ...options,
-    // `serve` never rejects; an engine that cannot be loaded ends the connection and is reported by whoever awaits it.
+    // `serve` never rejects; that the engine cannot be loaded is told by `done`.
     onConnection: (connection) =>
       void engine().then(
         (ready) => ready.serve(connection),
         () => connection.close('drop'),
       ),
   });
-  const loading = setImmediate(() => void engine().catch(() => {})); // The first connection or `stop` will tell.
-  return running(listener.url, async () => {
+  const { server, fail } = running(listener.url, async () => {
     clearImmediate(loading);
     listener.stopAccepting();
-    if (host) await (await host).stop();
+    await host?.then(
+      (ready) => ready.stop(),
+      () => {},
+    );
     await listener.close();
   });
+  const loading = setImmediate(() => void engine().catch(fail));
+  return server;
 }
 
 /** One connection, no sessions beyond it. */
 export async function listenOnStdio(options: StdioServerOptions): Promise<RunningServer> {
   const host = await openHost({ ...options, sessionGraceMs: 0 });
-  const server = running(undefined, () => host.stop());
+  const { server } = running(undefined, () => host.stop());
   void host.serve(openStdioConnection(options)).then(() => server.stop()); // Neither rejects.
   return server;
 }
@@ -59,15 +64,19 @@ async function openHost(options: EngineOptions): Promise<ExecServerHost> {
   return (await import('./engine.ts')).openHost(options);
 }
 
-function running(url: string | undefined, end: () => Promise<void>): RunningServer {
+type Running = { server: RunningServer /** Ends it, and says why. */; fail(cause: unknown): void };
+
+function running(url: string | undefined, end: () => Promise<void>): Running {
+  const done = deferred();
+  done.promise.catch(() => {}); // Not everybody asks; who does gets it.
   let stopping: Promise<void> | undefined;
-  let resolveDone = (): void => {};
-  const done = new Promise<void>((resolve) => {
-    resolveDone = resolve;
-  });
   const stop = (): Promise<void> => {
-    stopping ??= end().finally(resolveDone);
+    stopping ??= end().finally(done.resolve);
     return stopping;
   };
-  return { url, done, stop, [Symbol.asyncDispose]: stop };
+  const fail = (cause: unknown): void => {
+    done.reject(cause);
+    void stop();
+  };
+  return { server: { url, done: done.promise, stop, [Symbol.asyncDispose]: stop }, fail };
 }

@@ -1,7 +1,7 @@
 /** The command as a person or a script meets it: the built file, started for real. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -279,6 +279,32 @@ test('logs are lines of JSON when asked for', async () => {
     signal: 'SIGTERM',
   });
 });
+
+test('a server that cannot serve says why and ends', async () => {
+  const { cli, folder: copy } = copyOfTheBuild();
+  const child = spawn(process.execPath, [cli, 'serve', '--spawner', 'native'], { cwd: copy });
+  expect(await outcome(child)).toMatchObject({
+    status: 1,
+    stderr:
+      'Error: the native spawner cannot be used here: the native addon is not built; scripts/native.mjs builds it\n',
+  });
+  const portable = spawn(process.execPath, [cli, 'serve'], { cwd: copy });
+  const client = await new TestClient(await dialWebSocket(await firstLine(portable))).initialize();
+  expect((await client.run('p', 'echo portable')).stdout).toBe('portable\n');
+  await client.drop();
+  portable.kill();
+  await outcome(portable);
+});
+
+/** The built files alone, as on a machine where the addon could not be built. */
+function copyOfTheBuild(): { cli: string; folder: string } {
+  const copy = mkdtempSync(join(folder, 'copy-'));
+  const built = join(CLI, '..');
+  for (const name of readdirSync(built).filter((file) => file.endsWith('.cjs'))) {
+    copyFileSync(join(built, name), join(copy, name));
+  }
+  return { cli: join(copy, 'cli.cjs'), folder: copy };
+}
 
 test('a server whose stderr is gone goes on serving', async () => {
   const child = start(['serve', '--log-level', 'debug']);

@@ -1,9 +1,9 @@
 /** A system that has nothing left to give: the server says so in the system's words, lives, and recovers. */
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { dialWebSocket } from '../../src/transport/index.ts';
 import { RpcError, TestClient } from '../support/client.ts';
@@ -107,8 +107,11 @@ describe.skipIf(!canBorrow)('without processes', () => {
     chmodSync(folder, 0o755);
     // Where that user can read it; the native addon stays behind.
     const cli = join(folder, 'cli.cjs');
+    const built = dirname(CLI);
     try {
-      copyFileSync(CLI, cli);
+      for (const name of readdirSync(built).filter((file) => file.endsWith('.cjs'))) {
+        copyFileSync(join(built, name), join(folder, name));
+      }
       await using server = await ServerProcess.start(['--spawner', 'portable'], {
         limit: '{ ulimit -u 40 2>/dev/null || ulimit -p 40; }',
         uid: NOBODY,
