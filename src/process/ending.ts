@@ -3,6 +3,7 @@
  * acts on the child and remembers the reason; the process itself reports it.
  */
 import { LAST_OUTPUT_MS } from '../limits.ts';
+import { clampDelay } from '../util/timer.ts';
 import type { SpawnedChild } from './spawner.ts';
 
 export type EndReason = 'timedOut' | 'idleTimedOut' | 'terminated';
@@ -14,9 +15,6 @@ export type EndingOptions = {
   /** True while the child's output is held back, so that its last bytes cannot have come yet. */
   isPaused(): boolean;
 };
-
-// The longest delay setTimeout takes; a longer one is as good as for ever.
-const MAX_TIMER_MS = 2_147_483_647;
 
 export class Ending {
   readonly #child: EndingOptions['child'];
@@ -32,7 +30,7 @@ export class Ending {
     this.#child = child;
     this.#isPaused = isPaused;
     this.#idleTimeoutMs = idleTimeoutMs;
-    if (timeoutMs !== undefined) this.#timeout = setTimeout(() => this.#endNow('timedOut'), clamp(timeoutMs));
+    if (timeoutMs !== undefined) this.#timeout = setTimeout(() => this.#endNow('timedOut'), clampDelay(timeoutMs));
     if (idleTimeoutMs !== undefined) this.#watchIdle(idleTimeoutMs);
   }
 
@@ -58,7 +56,7 @@ export class Ending {
     this.#child.signal('SIGTERM');
     this.#child.signal('SIGCONT'); // A stopped process would not hear the request.
     clearTimeout(this.#step);
-    this.#step = setTimeout(() => this.#killGroup(), clamp(graceMs));
+    this.#step = setTimeout(() => this.#killGroup(), clampDelay(graceMs));
   }
 
   /** The child is gone. If that was our doing, a descendant that escaped with its output does not keep it open. */
@@ -99,7 +97,7 @@ export class Ending {
       const idleMs = performance.now() - this.#activeAt;
       if (idleMs >= limit) this.#endNow('idleTimedOut');
       else this.#watchIdle(limit - idleMs);
-    }, clamp(afterMs));
+    }, clampDelay(afterMs));
   }
 
   #clear(): void {
@@ -107,8 +105,4 @@ export class Ending {
     clearTimeout(this.#idle);
     clearTimeout(this.#step);
   }
-}
-
-function clamp(delayMs: number): number {
-  return Math.min(delayMs, MAX_TIMER_MS);
 }

@@ -9,6 +9,7 @@ import { CLOSED_RETENTION_MS, MAX_CHUNK_BYTES, MAX_READ_BYTES } from '../limits.
 import { ExecError } from '../protocol/errors.ts';
 import { deferred } from '../util/deferred.ts';
 import { Ending, type EndReason } from './ending.ts';
+import { EventWaiters } from './event-waiters.ts';
 import type { Chunk, OutputLog } from './output-log.ts';
 import type { ExitStatus, OutputStream, SpawnedChild, SpawnRequest, TerminalSize } from './spawner.ts';
 import { StdinQueue } from './stdin.ts';
@@ -58,11 +59,6 @@ export type ProcessOptions = {
 /** What a terminal takes for the end of its input: ^D. */
 const TERMINAL_END_OF_FILE = new Uint8Array([4]);
 
-type Waiter = { afterSeq: number; wake(): void };
-
-// The longest delay setTimeout takes; a longer wait is as good as for ever.
-const MAX_TIMER_MS = 2_147_483_647;
-
 export class Process {
   readonly id: string;
   readonly request: ProcessRequest;
@@ -73,9 +69,7 @@ export class Process {
   readonly #stdin: StdinQueue | undefined;
   readonly #onEvent: ProcessOptions['onEvent'];
   readonly #paused = new Set<PauseReason>();
-  readonly #waiters = new Set<Waiter>();
-  /** No event up to this seq concerns any waiter, so that many who wait for later ones cost nothing. */
-  #nobodyBefore = Number.POSITIVE_INFINITY;
+  readonly #waiters = new EventWaiters();
   #state: ProcessState = { type: 'running' };
   #nextSeq = 1;
   readonly #closed = deferred();
@@ -142,7 +136,7 @@ export class Process {
       if (seenSeq !== this.#nextSeq) continue; // Something happened while the log was read.
       if (!waited) onWait();
       waited = true;
-      await this.#nextEvent(request.afterSeq, remainingMs, signal);
+      await this.#waiters.next(request.afterSeq, remainingMs, signal);
     }
   }
 
@@ -235,17 +229,8 @@ export class Process {
   }
 
   #emit(event: ProcessEvent): void {
-    if (event.seq > this.#nobodyBefore || event.type === 'closed') this.#wakeFor(event);
+    this.#waiters.happened(event.seq, event.type === 'closed');
     this.#onEvent(this, event);
-  }
-
-  #wakeFor(event: ProcessEvent): void {
-    let nobodyBefore = Number.POSITIVE_INFINITY;
-    for (const { afterSeq, wake } of this.#waiters) {
-      if (event.seq > afterSeq || event.type === 'closed') wake();
-      else nobodyBefore = Math.min(nobodyBefore, afterSeq);
-    }
-    this.#nobodyBefore = nobodyBefore;
   }
 
   async #readNow({ afterSeq, maxBytes }: ReadRequest): Promise<ReadResult> {
@@ -268,29 +253,6 @@ export class Process {
   async #holdsMore(afterSeq: number, beforeSeq: number): Promise<boolean> {
     const [next] = await this.log.read(afterSeq, 1);
     return next !== undefined && next.seq < beforeSeq;
-  }
-
-  async #nextEvent(afterSeq: number, timeoutMs: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    let wake = (): void => {};
-    let fail = (_reason: unknown): void => {};
-    const woken = new Promise<void>((resolve, reject) => {
-      wake = resolve;
-      fail = reject;
-    });
-    const timer = setTimeout(wake, Math.min(timeoutMs, MAX_TIMER_MS));
-    const onAbort = (): void => fail(signal.reason);
-    signal.addEventListener('abort', onAbort);
-    const waiter: Waiter = { afterSeq, wake };
-    this.#waiters.add(waiter);
-    this.#nobodyBefore = Math.min(this.#nobodyBefore, afterSeq);
-    try {
-      await woken;
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
-      this.#waiters.delete(waiter);
-    }
   }
 }
 

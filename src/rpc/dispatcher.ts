@@ -170,7 +170,7 @@ class Dispatcher<T extends Table, C> {
     const after: (() => void)[] = [];
     const finish = (reply: () => void): void => {
       reply();
-      for (const step of after) step();
+      for (const step of after) this.#attempt(step);
     };
     const turn = (): Promise<void> => this.#takeTurn((release) => after.push(release));
     let ownTurn: Promise<void> | undefined;
@@ -203,6 +203,15 @@ class Dispatcher<T extends Table, C> {
     } catch (error) {
       finish(() => this.#fail(id, error, method));
       return undefined;
+    }
+  }
+
+  /** A step that fails must neither keep the others from running nor the lane from going on. */
+  #attempt(step: () => void): void {
+    try {
+      step();
+    } catch (error) {
+      this.#log.error('a step after an answer failed', { error: String(error) });
     }
   }
 

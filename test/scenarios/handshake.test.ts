@@ -1,13 +1,7 @@
 /** Who may say what when, the same over every transport. */
 import { describe, expect, test } from 'vitest';
-import { RpcError } from '../support/client.ts';
+import { failure } from '../support/client.ts';
 import { startServer, TRANSPORTS } from '../support/server.ts';
-
-const failure = async (work: Promise<unknown>): Promise<string> =>
-  await work.then(
-    () => 'no failure',
-    (error: unknown) => (error instanceof RpcError ? `${error.code} ${error.message}` : String(error)),
-  );
 
 describe.each(TRANSPORTS)('over %s', (transport) => {
   test('methods need initialize, then initialized', async () => {

@@ -1,14 +1,9 @@
 /** What we add to processes, the same over every transport. Stock clients never see it unless they ask. */
 import { describe, expect, test } from 'vitest';
-import { RpcError, type TestClient } from '../support/client.ts';
+import { failure, type TestClient } from '../support/client.ts';
 import { startServer, TRANSPORTS } from '../support/server.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
-const failure = async (work: Promise<unknown>): Promise<string> =>
-  await work.then(
-    () => 'no failure',
-    (error: unknown) => (error instanceof RpcError ? `${error.code} ${error.message}` : String(error)),
-  );
 const exitOf = (client: TestClient, processId: string): Record<string, unknown> | undefined =>
   client.events(processId).find(({ method }) => method === 'process/exited')?.params;
 const ready = (client: TestClient, processId: string): Promise<unknown> =>

@@ -1,7 +1,7 @@
 /** Processes as a client sees them, the same over every transport. */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { RpcError, type TestClient } from '../support/client.ts';
+import { failure, type TestClient } from '../support/client.ts';
 import { startServer, TRANSPORTS } from '../support/server.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -9,11 +9,6 @@ const write = (client: TestClient, processId: string, text: string, writeId: str
   client.request('process/write', { processId, chunk: base64(text), writeId });
 const terminate = (client: TestClient, processId: string): Promise<{ running: boolean }> =>
   client.request('process/terminate', { processId });
-const failure = async (work: Promise<unknown>): Promise<string> =>
-  await work.then(
-    () => 'no failure',
-    (error: unknown) => (error instanceof RpcError ? `${error.code} ${error.message}` : String(error)),
-  );
 const isGone = (pid: number): boolean => {
   try {
     // A zombie that waits for its parent is gone as far as anybody cares.

@@ -2,14 +2,8 @@
 import { createConnection, createServer, type Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { dialWebSocket } from '../../src/transport/index.ts';
-import { RpcError, TestClient } from '../support/client.ts';
+import { failure, TestClient } from '../support/client.ts';
 import { startServer, type TestServer } from '../support/server.ts';
-
-const failure = async (work: Promise<unknown>): Promise<string> =>
-  await work.then(
-    () => 'no failure',
-    (error: unknown) => (error instanceof RpcError ? `${error.code} ${error.message}` : String(error)),
-  );
 
 type ReadResult = {
   chunks: { seq: number; chunk: string }[];

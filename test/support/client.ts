@@ -12,6 +12,14 @@ export class RpcError extends Error {
   }
 }
 
+/** How a request was refused, as `code text`; 'no failure' when it was not. */
+export async function failure(work: Promise<unknown>): Promise<string> {
+  return await work.then(
+    () => 'no failure',
+    (error: unknown) => (error instanceof RpcError ? `${error.code} ${error.message}` : String(error)),
+  );
+}
+
 export type Notification = { method: string; params: Record<string, unknown> };
 type Waiter = { accepts(message: Message): boolean; resolve(message: Message): void; reject(error: Error): void };
 
