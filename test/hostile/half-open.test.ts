@@ -21,6 +21,15 @@ function canMakeNetworks(): boolean {
   }
 }
 
+/** Two numbers of an address that no interface has: another run, or what is left of one, may be on this machine. */
+function freeNetwork(): string {
+  const taken = execFileSync('ip', ['-4', '-o', 'addr'], { encoding: 'utf8' });
+  const candidates = Array.from({ length: 128 }, (_, index) => `10.${64 + ((process.pid + index) % 128)}`);
+  const free = candidates.find((network) => !taken.includes(` ${network}.`));
+  if (free === undefined) throw new Error('no free network');
+  return free;
+}
+
 const isRequired = process.env.CI === 'true';
 
 test.runIf(canMakeNetworks() || isRequired)(
@@ -29,7 +38,7 @@ test.runIf(canMakeNetworks() || isRequired)(
   async () => {
     await using scene = new Disposables();
     const name = `farhand-${process.pid}`;
-    const network = `10.${64 + (process.pid % 128)}`; // Not the same as that of another run on this machine.
+    const network = freeNetwork();
     ip('netns', 'add', name);
     scene.defer(() => ip('netns', 'del', name));
     // Two ways to the same host: one will go silent, the other stays.
