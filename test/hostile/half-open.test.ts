@@ -48,6 +48,8 @@ test.runIf(canMakeNetworks() || isRequired)(
     ] as const) {
       const near = `fh${way}${process.pid}`;
       ip('link', 'add', near, 'type', 'veth', 'peer', 'name', `fh${way}`, 'netns', name);
+      // By hand: the dead connection's last packets keep the namespace, and with it the link, for minutes.
+      scene.defer(() => ip('link', 'del', near));
       ip('addr', 'add', `${network}.${subnet}.1/24`, 'dev', near);
       ip('link', 'set', near, 'up');
       ip('-n', name, 'addr', 'add', `${network}.${subnet}.2/24`, 'dev', `fh${way}`);
